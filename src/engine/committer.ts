@@ -1,0 +1,156 @@
+import { EngineClosedError, StoreError } from '../core/errors.ts'
+import type { Environment } from '../ports/environment.ts'
+import type { Hint, Notifier } from '../ports/notifier.ts'
+import type { Store, Write, WriteResult } from '../ports/store.ts'
+import { hintsOf } from './hints.ts'
+
+/**
+ * Something that has a write to make. It is asked for it only when a commit is about to leave, so all that
+ * gathers while another commit is in flight becomes one write.
+ */
+export interface WriteSource {
+  /** The write, or `null` if there is nothing to write any more. */
+  take(): Write | null
+  /** What became of it. */
+  done(result: WriteResult): void
+  /** Called instead of `done` when the write was given up: the engine closed, or the store cannot take it. */
+  failed(error: unknown): void
+  /** Whether to go on trying while the store fails. A claim's writes are worth it until the lease is over. */
+  patient(error: unknown): boolean
+}
+
+/** More writes than this go into the next commit. */
+const MAX_BATCH = 500
+const FIRST_RETRY_MS = 20
+const LAST_RETRY_MS = 1000
+
+/**
+ * The group committer: all writes of all runs of an engine go through it. While one commit is in flight, new
+ * writes gather; then they go together: one transaction, one flush, many runs. Writes leave in the order in
+ * which their sources were enlisted, and one commit is finished before the next starts, so the writes of a run
+ * never overtake each other.
+ */
+export class Committer {
+  readonly #store: Store
+  readonly #env: Environment
+  readonly #notifier: Notifier
+  #queue = new Set<WriteSource>()
+  #busy = false
+  #closed = false
+  #idle: (() => void)[] = []
+  /** Commits made and writes in them, for those who measure. */
+  readonly counts = { commits: 0, writes: 0 }
+
+  constructor(store: Store, env: Environment, notifier: Notifier) {
+    this.#store = store
+    this.#env = env
+    this.#notifier = notifier
+  }
+
+  /** Puts a source in line; does nothing if it is in line already. */
+  enlist(source: WriteSource): void {
+    if (this.#closed) {
+      this.#env.settled(() => source.failed(new EngineClosedError()))
+      return
+    }
+    this.#queue.add(source)
+    if (this.#busy) return
+    this.#busy = true
+    // What else is written in this turn of the event loop shall join.
+    this.#env.settled(() => void this.#run())
+  }
+
+  /** Makes one write. Rejects with a `StoreError` if the store cannot take it, `EngineClosedError` if closed. */
+  submit(write: Write, giveUpAt: number): Promise<WriteResult> {
+    return new Promise((resolve, reject) => {
+      this.enlist({
+        take: () => write,
+        done: resolve,
+        failed: reject,
+        patient: (error) => isPassing(error) && this.#env.now() < giveUpAt,
+      })
+    })
+  }
+
+  /** Resolves when nothing is in line or in flight. */
+  drained(): Promise<void> {
+    return this.#busy ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
+  }
+
+  /** Refuses all further writes. */
+  close(): void {
+    this.#closed = true
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.size > 0) await this.#commit(this.#gather())
+    this.#busy = false
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  #gather(): Pending[] {
+    const batch: Pending[] = []
+    for (const source of this.#queue) {
+      if (batch.length === MAX_BATCH) break
+      this.#queue.delete(source)
+      const write = source.take()
+      if (write !== null) batch.push({ source, write })
+    }
+    return batch
+  }
+
+  async #commit(batch: readonly Pending[]): Promise<void> {
+    let pending = batch
+    for (let delay = FIRST_RETRY_MS; pending.length > 0; delay = Math.min(delay * 2, LAST_RETRY_MS)) {
+      try {
+        this.#settle(pending, await this.#store.commit(pending.map(writeOf), this.#env.now()))
+        return
+      } catch (error) {
+        // Nothing of the batch, or an unknown part, was applied. Every write is idempotent or fenced, so the
+        // batch is sent again, without those who have given up.
+        pending = this.#keepPatient(pending, error)
+        if (pending.length > 0) await this.#pause(delay, error)
+      }
+    }
+  }
+
+  #keepPatient(pending: readonly Pending[], error: unknown): readonly Pending[] {
+    return pending.filter(({ source }) => {
+      if (!this.#closed && source.patient(error)) return true
+      source.failed(error)
+      return false
+    })
+  }
+
+  #pause(delay: number, error: unknown): Promise<void> {
+    this.#env.log.warn('the store refused a commit; trying again', { error: String(error), delay })
+    return new Promise((resolve) => this.#env.setTimer(delay * (0.5 + this.#env.random('commit')), resolve))
+  }
+
+  #settle(batch: readonly Pending[], results: readonly WriteResult[]): void {
+    this.counts.commits += 1
+    this.counts.writes += batch.length
+    const hints: Hint[] = []
+    for (const [index, { source, write }] of batch.entries()) {
+      const result = results[index]
+      if (result === undefined) throw new Error(`${this.#store.name} returned fewer results than writes`)
+      hintsOf(write, result, hints)
+      source.done(result)
+    }
+    if (hints.length > 0) this.#notifier.publish(hints)
+  }
+}
+
+interface Pending {
+  readonly source: WriteSource
+  readonly write: Write
+}
+
+function writeOf(pending: Pending): Write {
+  return pending.write
+}
+
+/** Whether the store may recover by itself soon. */
+function isPassing(error: unknown): boolean {
+  return !(error instanceof StoreError) || error.failure === 'unavailable'
+}

@@ -1,0 +1,98 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { type Duration, parseDuration } from '../core/duration.ts'
+import { InvalidArgumentError } from '../core/errors.ts'
+import { checkName } from '../core/names.ts'
+import { compileRetry, NO_RETRY, type RetryOptions } from '../core/retry.ts'
+import type { RetryPolicy } from '../core/run.ts'
+import type { Workflow, WorkflowContext, WorkflowFunction } from './workflow.ts'
+
+/** The options of `defineWorkflow`. Durations: milliseconds, or text such as `'90s'`, `'1h 30m'`. */
+export interface WorkflowOptions<Input, Parsed = Input> {
+  /** Unique in an engine, among workflows of the same version and functions. At most 256 bytes. */
+  readonly name: string
+  /**
+   * Checks, and may transform, the input: at start, and again whenever the run is loaded. The journal keeps
+   * the input as it was given.
+   */
+  readonly input?: StandardSchemaV1<Input, Parsed>
+  /** The dedupe key of a run, if none is given at start. Unique per workflow while the run is retained. */
+  readonly key?: (input: Input) => string
+  /** Runs are executed only by workers that have the version with which they were started. */
+  readonly version?: string
+  /** The queue of its runs. Default: `'default'`. */
+  readonly queue?: string
+  /** How often the whole run is tried again if its function fails. Default: not at all. */
+  readonly retry?: Pick<RetryOptions, 'retries' | 'retryDelay'> & {
+    /** The delay before each further attempt; its length is the number of retries. */
+    readonly schedule?: readonly Duration[]
+  }
+  /** Longest time from the first start to the end of a run. Default: none. */
+  readonly timeout?: Duration
+  /** How long an ended run, and its key, are kept. Default: the engine's. */
+  readonly retention?: Duration
+}
+
+/**
+ * Defines a workflow: a named function whose steps are recorded, so that it goes on after a crash where it was.
+ *
+ * @throws InvalidNameError, InvalidDurationError, InvalidArgumentError for options that cannot be used.
+ * @example
+ * const greet = defineWorkflow({ name: 'greet' }, async ({ input, step }: WorkflowContext<string>) => {
+ *   const text = await step.do('compose', () => `Hello, ${input}!`)
+ *   await step.sleep('a pause', '1 minute')
+ *   return text
+ * })
+ */
+export function defineWorkflow<Input = unknown, Output = unknown, Parsed = Input>(
+  options: WorkflowOptions<Input, Parsed>,
+  fn: WorkflowFunction<Parsed, Output>,
+): Workflow<Input, Output> {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidArgumentError('defineWorkflow takes an options object with a name, then the function.')
+  }
+  const name = checkName(options.name, 'The name of a workflow')
+  if (typeof fn !== 'function') {
+    throw new InvalidArgumentError(`Workflow "${name}" needs a function as the second argument.`)
+  }
+  checkSchema(name, options.input)
+  const { key } = options
+  if (key !== undefined && typeof key !== 'function') {
+    throw new InvalidArgumentError(`The key of workflow "${name}" must be a function of its input.`)
+  }
+  return {
+    name,
+    version:
+      options.version === undefined ? '' : checkName(options.version, `The version of workflow "${name}"`),
+    queue: options.queue === undefined ? DEFAULT_QUEUE : checkName(options.queue, `The queue of "${name}"`),
+    schema: options.input ?? null,
+    retry: runRetry(name, options.retry),
+    timeout: duration(options.timeout, `The timeout of workflow "${name}"`),
+    retention: duration(options.retention, `The retention of workflow "${name}"`),
+    keyOf: (input) => (key === undefined ? null : key(input)),
+    // The registry hands over the input that this workflow's own schema returned.
+    call: async (context) => await fn(context as WorkflowContext<Parsed>),
+  }
+}
+
+/** The queue of runs that name none. */
+export const DEFAULT_QUEUE = 'default'
+
+function checkSchema(name: string, schema: unknown): void {
+  if (schema === undefined) return
+  const standard = (schema as { '~standard'?: { validate?: unknown } } | null)?.['~standard']
+  if (typeof standard?.validate === 'function') return
+  throw new InvalidArgumentError(
+    `The input of workflow "${name}" must be a Standard Schema (zod, valibot, arktype, …); see standardschema.dev.`,
+  )
+}
+
+function runRetry(name: string, retry: WorkflowOptions<unknown>['retry']): RetryPolicy | null {
+  if (retry === undefined) return null
+  const { schedule, ...backoff } = retry
+  const options: RetryOptions = schedule === undefined ? backoff : { ...backoff, retrySchedule: schedule }
+  return compileRetry(options, `The retry of workflow "${name}"`, NO_RETRY)
+}
+
+function duration(value: Duration | undefined, what: string): number | null {
+  return value === undefined ? null : parseDuration(value, what)
+}

@@ -1,0 +1,193 @@
+import { encodeValue } from '../../core/codec.ts'
+import { addTime } from '../../core/duration.ts'
+import { encodeError } from '../../core/error-codec.ts'
+import { StepInterruptedError, StepTimeoutError } from '../../core/errors.ts'
+import type { Asked } from '../../core/replay.ts'
+import { decideRetry } from '../../core/retry.ts'
+import type { AttemptRecord, Entry } from '../../core/run.ts'
+import { insideBody } from '../body-scope.ts'
+import type { BodyPolicy } from '../config.ts'
+import type { ExecutionHost } from '../host.ts'
+import { BaseOperation } from './base.ts'
+
+/** How many failed attempts an entry remembers: the newest. */
+const MAX_ATTEMPTS_KEPT = 20
+
+/** What a body is told about its attempt. */
+export interface Attempt {
+  readonly attempt: number
+  readonly signal: AbortSignal
+}
+
+/** A step whose body runs here. */
+export class InlineStep extends BaseOperation {
+  readonly #body: (attempt: Attempt) => unknown
+  readonly #policy: BodyPolicy
+  /** The attempt that is running. A late result of an earlier one finds another, or none, here. */
+  #running: AbortController | null = null
+  #gated = false
+  /** How many outcomes the function had been given when it asked for this step. */
+  readonly #after: number
+  /** What was thrown into the run while the attempt was running. */
+  #interrupted: { readonly reason: unknown } | null = null
+
+  constructor(host: ExecutionHost, request: Asked, body: (attempt: Attempt) => unknown, policy: BodyPolicy) {
+    super(host, request)
+    this.#body = body
+    this.#policy = policy
+    this.#after = host.handedOut
+    this.phase = 'ready'
+  }
+
+  protected override reopen(entry: Entry): void {
+    super.reopen(entry)
+    if (entry.status === 'running') this.#neverAgain()
+    else if (entry.dueAt !== null) this.phase = 'waiting'
+  }
+
+  proceed(): void {
+    if (this.phase !== 'ready' || this.#gated) return
+    if (this.#policy.atMostOnce) this.write({ ...this.current(), status: 'running' })
+    this.#gated = true
+    this.host.whenDurable(() => {
+      this.#gated = false
+      if (this.phase === 'ready' && !this.host.holding) this.#start()
+    })
+  }
+
+  override due(): void {
+    if (this.phase !== 'waiting') return
+    this.dueAt = null
+    this.phase = 'ready'
+    this.proceed()
+  }
+
+  override interrupt(reason: unknown): void {
+    const attempt = this.#running
+    if (attempt === null) return
+    this.#interrupted = { reason }
+    attempt.abort(reason)
+    // The body may still succeed, and the function should know. But it is not waited for without end.
+    this.host.env.setTimer(this.host.config.abortGrace, () => {
+      if (this.#running === attempt) this.#failed(reason, this.host.env.now())
+    })
+  }
+
+  override abandon(reason: unknown): void {
+    const attempt = this.#running
+    this.#running = null
+    attempt?.abort(reason)
+  }
+
+  #start(): void {
+    const controller = new AbortController()
+    const startedAt = this.host.env.now()
+    const attempt = this.#attempts().length === 0 ? 1 : (this.#attempts().at(-1)?.attempt ?? 0) + 1
+    this.#running = controller
+    this.phase = 'busy'
+    this.host.observe({ type: 'body-started', key: this.key, attempt, after: this.#after })
+    const cancelTimeout = this.#armTimeout(controller, startedAt)
+    const settle = (outcome: 'succeeded' | 'failed', finish: () => void): void => {
+      const late = this.#running !== controller
+      this.host.observe({ type: 'body-ended', key: this.key, attempt, outcome: late ? 'late' : outcome })
+      if (late) return
+      cancelTimeout()
+      finish()
+    }
+    this.#call({ attempt, signal: controller.signal }).then(
+      (value) => settle('succeeded', () => this.#succeeded(value, startedAt)),
+      (error: unknown) => settle('failed', () => this.#failed(error, startedAt)),
+    )
+  }
+
+  async #call(attempt: Attempt): Promise<unknown> {
+    return await insideBody({ runId: this.host.run.id, key: this.key }, () => this.#body(attempt))
+  }
+
+  #armTimeout(controller: AbortController, startedAt: number): () => void {
+    const { timeout } = this.#policy
+    if (timeout === null) return () => {}
+    return this.host.env.setTimer(timeout, () => {
+      if (this.#running !== controller) return
+      const error = new StepTimeoutError(
+        `An attempt of step "${this.key}" took longer than its ${timeout} ms.`,
+      )
+      controller.abort(error)
+      this.#failed(error, startedAt)
+    })
+  }
+
+  #succeeded(value: unknown, startedAt: number): void {
+    const { maxValueBytes } = this.host.config
+    let encoded: string
+    try {
+      encoded = encodeValue(value, { what: `The result of step "${this.key}"`, maxBytes: maxValueBytes })
+    } catch (error) {
+      this.#failed(error, startedAt)
+      return
+    }
+    this.#running = null
+    this.offer({ ...this.ended('succeeded', encoded), startedAt: this.#firstStart(startedAt) })
+  }
+
+  #failed(error: unknown, startedAt: number): void {
+    this.#running = null
+    if (this.#interrupted !== null) {
+      this.host.interruptReached()
+      this.offer(this.ended('failed', encodeError(this.#interrupted.reason)))
+      return
+    }
+    const failed = this.#remember(error, startedAt)
+    const delayMs = this.#retryDelay(error, failed)
+    if (delayMs === null) {
+      this.offer({ ...this.ended('failed', encodeError(error)), attempts: failed })
+      return
+    }
+    this.dueAt = addTime(this.host.env.now(), delayMs)
+    this.phase = 'waiting'
+    this.write({ ...this.current(), status: 'waiting', attempts: failed, dueAt: this.dueAt })
+    this.host.touch()
+  }
+
+  #retryDelay(error: unknown, failed: readonly AttemptRecord[]): number | null {
+    const { retry, retryIf } = this.#policy
+    const attempt = failed.at(-1)?.attempt ?? 1
+    if (retryIf !== null && !wants(retryIf, error)) return null
+    const random = this.host.env.random(`retry:${this.key}:${attempt}`)
+    const decision = decideRetry({ policy: retry, attempt, error, random })
+    return decision.retry ? decision.delayMs : null
+  }
+
+  #remember(error: unknown, startedAt: number): readonly AttemptRecord[] {
+    const earlier = this.#attempts()
+    const attempt = (earlier.at(-1)?.attempt ?? 0) + 1
+    const record = { attempt, startedAt, endedAt: this.host.env.now(), error: encodeError(error) }
+    return [...earlier, record].slice(-MAX_ATTEMPTS_KEPT)
+  }
+
+  /** The failed attempts of this epoch. */
+  #attempts(): readonly AttemptRecord[] {
+    return this.entry?.attempts ?? []
+  }
+
+  #firstStart(startedAt: number): number {
+    return this.#attempts()[0]?.startedAt ?? startedAt
+  }
+
+  #neverAgain(): void {
+    const error = new StepInterruptedError(
+      `Step "${this.key}" is at-most-once and its worker was lost while its body ran: whether it took effect is ` +
+        'unknown. Find out, then decide in a catch.',
+    )
+    this.offer(this.ended('failed', encodeError(error)))
+  }
+}
+
+/** Whether the user's predicate wants another attempt; a predicate that throws does not. */
+function wants(retryIf: (error: unknown) => boolean, error: unknown): boolean {
+  try {
+    return retryIf(error)
+  } catch {
+    return false
+  }
+}

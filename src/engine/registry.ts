@@ -1,0 +1,137 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { decodeValue } from '../core/codec.ts'
+import {
+  DuplicateWorkflowError,
+  InvalidArgumentError,
+  InvalidInputError,
+  UnknownWorkflowError,
+} from '../core/errors.ts'
+import { checkName } from '../core/names.ts'
+import type { RunRecord } from '../core/run.ts'
+import type { WorkflowVersion } from '../ports/store.ts'
+import { DEFAULT_QUEUE } from './define.ts'
+import type { RegisteredFunction, Workflow } from './workflow.ts'
+
+/** What a run executes: a workflow, or a registered function. */
+export type Definition =
+  | { readonly kind: 'workflow'; readonly workflow: Workflow }
+  | { readonly kind: 'function'; readonly workflow: Workflow; readonly fn: RegisteredFunction }
+
+/** What an engine can execute, by name and version. */
+export class Registry {
+  readonly #definitions = new Map<string, Definition>()
+  readonly #newest = new Map<string, Definition>()
+
+  constructor(workflows: readonly Workflow[], functions: Readonly<Record<string, RegisteredFunction>>) {
+    for (const workflow of workflows) this.addWorkflow(workflow)
+    for (const [name, fn] of Object.entries(functions)) this.addFunction(name, fn)
+  }
+
+  /** All names and versions: what a worker may claim. */
+  get versions(): readonly WorkflowVersion[] {
+    return [...this.#definitions.values()].map(({ workflow: { name, version } }) => ({ name, version }))
+  }
+
+  addWorkflow(workflow: Workflow): void {
+    if (typeof workflow?.call !== 'function' || typeof workflow.name !== 'string') {
+      throw new InvalidArgumentError('`workflows` takes what defineWorkflow returns.')
+    }
+    this.#add({ kind: 'workflow', workflow: workflow })
+  }
+
+  addFunction(name: string, fn: RegisteredFunction): void {
+    checkName(name, 'The name of a function')
+    if (typeof fn !== 'function') throw new InvalidArgumentError(`functions["${name}"] must be a function.`)
+    this.#add({ kind: 'function', workflow: asWorkflow(name), fn })
+  }
+
+  /** Forgets a definition: its runs stay in the store, but this engine claims no more of them. */
+  remove(name: string, version: string): void {
+    this.#definitions.delete(identity(name, version))
+    if (this.#newest.get(name)?.workflow.version === version) this.#newest.delete(name)
+  }
+
+  /** The definition of a name, of the version registered last. */
+  byName(name: string): Definition {
+    const definition = this.#newest.get(name)
+    if (definition !== undefined) return definition
+    const known = [...this.#newest.keys()].map((other) => `"${other}"`).join(', ') || 'none'
+    throw new UnknownWorkflowError(
+      `No workflow or function "${name}" is registered in this engine (registered: ${known}). Pass it to ` +
+        'createEngine in `workflows` or `functions`.',
+    )
+  }
+
+  /** The same, or `null` if there is none. */
+  find(name: string): Definition | null {
+    return this.#newest.get(name) ?? null
+  }
+
+  /** The definition that a run was started with, or `null`. */
+  of(run: Pick<RunRecord, 'workflow' | 'version'>): Definition | null {
+    return this.#definitions.get(identity(run.workflow, run.version)) ?? null
+  }
+
+  #add(definition: Definition): void {
+    const { name, version } = definition.workflow
+    const same = identity(name, version)
+    if (this.#definitions.has(same)) {
+      const suffix = version === '' ? '' : ` version "${version}"`
+      throw new DuplicateWorkflowError(
+        `"${name}"${suffix} is registered twice; names are shared with functions.`,
+      )
+    }
+    const other = this.#newest.get(name)
+    if (other !== undefined && other.kind !== definition.kind) {
+      throw new DuplicateWorkflowError(`"${name}" is registered as a workflow and as a function.`)
+    }
+    this.#definitions.set(same, definition)
+    this.#newest.set(name, definition)
+  }
+}
+
+/** Checks an input against a workflow's schema. Returns what the schema makes of it. */
+export async function parseInput(
+  workflow: Pick<Workflow, 'name' | 'schema'>,
+  input: unknown,
+): Promise<unknown> {
+  if (workflow.schema === null) return input
+  const result: StandardSchemaV1.Result<unknown> = await workflow.schema['~standard'].validate(input)
+  if (result.issues === undefined) return result.value
+  const issues = result.issues.map((issue) => ({ message: issue.message, path: pathOf(issue) }))
+  const first = issues
+    .slice(0, 3)
+    .map((issue) => (issue.path === '' ? '' : `${issue.path}: `) + issue.message)
+  throw new InvalidInputError(
+    `The input of workflow "${workflow.name}" is not valid: ${first.join('; ')}`,
+    issues,
+  )
+}
+
+/** Reads a stored input. */
+export async function loadInput(definition: Definition, run: RunRecord): Promise<unknown> {
+  return await parseInput(definition.workflow, decodeValue(run.input))
+}
+
+function identity(name: string, version: string): string {
+  return JSON.stringify([name, version])
+}
+
+function asWorkflow(name: string): Workflow {
+  return {
+    name,
+    version: '',
+    queue: DEFAULT_QUEUE,
+    schema: null,
+    retry: null,
+    timeout: null,
+    retention: null,
+    keyOf: () => null,
+    call: () => Promise.reject(new InvalidArgumentError(`"${name}" is a function, not a workflow.`)),
+  }
+}
+
+function pathOf(issue: StandardSchemaV1.Issue): string {
+  const keys = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
+  return keys.map(String).join('.')
+}

@@ -1,0 +1,150 @@
+import { addTime, type Duration, parseDuration } from '../core/duration.ts'
+import { InvalidArgumentError, RunConflictError, RunNotFoundError } from '../core/errors.ts'
+import { checkId, checkKey, checkName, checkTags } from '../core/names.ts'
+import type { RunRecord } from '../core/run.ts'
+import type { NewRun } from '../ports/store.ts'
+import { makeHandle, type RunHandle } from './handle.ts'
+import { checkPriority, encodeInput, policyOf } from './new-run.ts'
+import type { Operations } from './operator.ts'
+import { type Definition, parseInput, type Registry } from './registry.ts'
+import type { Worker } from './worker.ts'
+import type { Workflow } from './workflow.ts'
+
+/** The options of `startWorkflow`. */
+export interface StartOptions {
+  /** The dedupe key, instead of the one that the workflow's `key` derives. At most 1 KiB. */
+  readonly key?: string
+  /** The run's id; by default a new UUIDv7. Starting with an id that exists finds that run. */
+  readonly id?: string
+  /** Start no earlier than after this time. */
+  readonly delay?: Duration
+  /** Higher goes first among what is due. Default 0. */
+  readonly priority?: number
+  readonly queue?: string
+  /** Up to 32 names by which runs can be listed. */
+  readonly tags?: readonly string[]
+  /**
+   * What to do if another run holds the key (or the id): `'return'` that run (default), `'reject'` with
+   * `RunConflictError`, or `'revive'` it if it has failed or was cancelled; its journal and checkpoints are kept.
+   */
+  readonly onConflict?: 'return' | 'reject' | 'revive'
+}
+
+export interface StarterParts {
+  readonly operations: Operations
+  readonly registry: Registry
+  /** The worker of this engine, if it works. */
+  readonly worker: () => Worker | null
+}
+
+/** Starts runs. */
+export class Starter {
+  readonly #parts: StarterParts
+
+  constructor(parts: StarterParts) {
+    this.#parts = parts
+  }
+
+  async start<Output>(
+    target: string | Workflow,
+    input: unknown,
+    options: StartOptions,
+  ): Promise<RunHandle<Output>> {
+    const { registry } = this.#parts
+    const definition = this.#definition(target, registry)
+    const conflict = checkConflict(options.onConflict)
+    await parseInput(definition.workflow, input)
+    return await this.#create(this.#newRun(definition.workflow, input, options), conflict)
+  }
+
+  /** Creates a run, claimed by this process if it can start it at once. */
+  async #create<Output>(run: NewRun, onConflict: 'return' | 'reject' | 'revive'): Promise<RunHandle<Output>> {
+    const { operations } = this.#parts
+    await operations.ready()
+    const worker = this.#parts.worker()
+    const birth = { run, claimedBy: worker?.reserve(run) ?? null }
+    try {
+      const result = await operations.submit({ type: 'create', ...birth })
+      if (result.status === 'existing') {
+        worker?.unreserve(birth)
+        return await this.#found(run, result.run, onConflict)
+      }
+      worker?.started(birth)
+      return makeHandle(operations, run.id, { created: true, inputDiffers: false })
+    } catch (error) {
+      worker?.unreserve(birth)
+      throw error
+    }
+  }
+
+  /** Starts a new run with a given journal. */
+  async fork<Output>(run: NewRun): Promise<RunHandle<Output>> {
+    return await this.#create(run, 'reject')
+  }
+
+  async #found<Output>(
+    wanted: NewRun,
+    holder: RunRecord,
+    onConflict: 'return' | 'reject' | 'revive',
+  ): Promise<RunHandle<Output>> {
+    const { operations } = this.#parts
+    if (holder.workflow !== wanted.workflow) {
+      throw new RunConflictError(
+        `The id ${JSON.stringify(wanted.id)} belongs to a run of workflow "${holder.workflow}"; choose another.`,
+        holder.id,
+      )
+    }
+    if (onConflict === 'reject') {
+      const by = holder.id === wanted.id ? 'id' : `key ${JSON.stringify(wanted.key)}`
+      const state = `${holder.status}, with ${holder.input === wanted.input ? 'the same' : 'another'} input`
+      throw new RunConflictError(
+        `Run ${holder.id} of "${holder.workflow}" holds the ${by} (${state}).`,
+        holder.id,
+      )
+    }
+    const revivable = holder.status === 'failed' || holder.status === 'cancelled'
+    if (onConflict === 'revive' && revivable) {
+      const result = await operations.submit({ type: 'control', action: 'revive', runId: holder.id })
+      if (result.status === 'missing') throw new RunNotFoundError(holder.id)
+    }
+    return makeHandle(operations, holder.id, { created: false, inputDiffers: holder.input !== wanted.input })
+  }
+
+  #definition(target: string | Workflow, registry: Registry): Definition {
+    if (typeof target === 'string') return registry.byName(target)
+    if (typeof target?.name !== 'string') {
+      throw new InvalidArgumentError('startWorkflow takes a workflow, or the name of one, then its input.')
+    }
+    const { name: workflow, version } = target
+    return registry.of({ workflow, version }) ?? registry.byName(workflow)
+  }
+
+  #newRun(workflow: Workflow, input: unknown, options: StartOptions): NewRun {
+    const { env, config } = this.#parts.operations
+    const key = options.key ?? workflow.keyOf(input)
+    const delay = options.delay === undefined ? 0 : parseDuration(options.delay, 'The delay of a start')
+    return {
+      id: options.id === undefined ? env.uuid('run') : checkId(options.id, 'The id of a run'),
+      workflow: workflow.name,
+      version: workflow.version,
+      queue: options.queue === undefined ? workflow.queue : checkName(options.queue, 'A queue'),
+      key: key === null ? null : checkKey(key, `The key of a run of "${workflow.name}"`),
+      priority: options.priority === undefined ? 0 : checkPriority(options.priority),
+      tags: options.tags === undefined ? [] : checkTags(options.tags),
+      input: encodeInput(workflow.name, input, config),
+      policy: policyOf(workflow, config),
+      dueAt: addTime(env.now(), delay),
+      parentId: null,
+      parentStep: null,
+      entries: [],
+    }
+  }
+}
+
+function checkConflict(value: unknown): 'return' | 'reject' | 'revive' {
+  if (value === undefined) return 'return'
+  if (value === 'return' || value === 'reject' || value === 'revive') return value
+  throw new InvalidArgumentError(
+    `onConflict is 'return', 'reject' or 'revive', not ${JSON.stringify(value)}.`,
+  )
+}

@@ -1,0 +1,32 @@
+// Defining and running workflows.
+
+// Vocabulary.
+export { type Duration, formatDuration, parseDuration } from './core/duration.ts'
+// Errors.
+export * from './core/errors.ts'
+export type { Backoff, RetryOptions } from './core/retry.ts'
+export type { RunRecord, RunStatus } from './core/run.ts'
+export { defineWorkflow, type WorkflowOptions } from './engine/define.ts'
+export { createEngine, type Engine, type EngineOptions, type WorkOptions } from './engine/engine.ts'
+export type { ForkOptions } from './engine/fork.ts'
+export type { RunHandle } from './engine/handle.ts'
+export type { History, HistoryAttempt, HistoryEntry } from './engine/history.ts'
+export type { StartOptions } from './engine/start.ts'
+export type {
+  CallOptions,
+  ChildOptions,
+  RegisteredFunction,
+  RunControl,
+  Step,
+  StepContext,
+  StepOptions,
+  Workflow,
+  WorkflowContext,
+  WorkflowFunction,
+} from './engine/workflow.ts'
+
+// For those who bring their own store, notifier or environment.
+export type { Environment, Log } from './ports/environment.ts'
+export type { Hint, Notifier } from './ports/notifier.ts'
+export type { EngineEvent, Observer } from './ports/observer.ts'
+export type * from './ports/store.ts'

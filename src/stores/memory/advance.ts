@@ -1,0 +1,91 @@
+import type { RunRecord } from '../../core/run.ts'
+import type { AdvanceWrite, Transition, WriteResult } from '../../ports/store.ts'
+import { cancel } from './cancel.ts'
+import { create } from './create.ts'
+import type { MemoryData } from './data.ts'
+import { deliver } from './deliver.ts'
+import type { Row } from './row.ts'
+
+/** Moves a claimed run on, with everything that belongs to the step; all or nothing. */
+export function advance(data: MemoryData, write: AdvanceWrite, now: number): WriteResult {
+  const row = data.row(write.runId)
+  if (row === undefined || !holdsClaim(row.run, write)) return { status: 'fenced' }
+  record(row, write)
+  for (const child of write.children) create(data, child, now)
+  for (const request of write.cancels) cancel(data, request, now)
+  const deliveries = cancelWins(row.run, write.to) ? write.deliveriesIfCancelled : write.deliveries
+  for (const delivery of deliveries) deliver(data, delivery, now)
+  // The transition comes last, so that it counts what this write delivered to its own run.
+  const run = moved(row.run, write, now)
+  if (run !== row.run) data.replace(row, run)
+  return { status: 'ok', run: { status: run.status, dueAt: run.dueAt } }
+}
+
+function holdsClaim(run: RunRecord, { worker, fence }: AdvanceWrite): boolean {
+  return run.status === 'running' && run.owner === worker && run.fence === fence
+}
+
+function record(row: Row, { entries, consumed }: AdvanceWrite): void {
+  for (const entry of entries) row.entries.set(entry.key, entry)
+  for (const id of consumed) {
+    if (row.inbox.delete(id)) row.consumed.add(id)
+  }
+}
+
+function moved(run: RunRecord, { entries, progress, to }: AdvanceWrite, now: number): RunRecord {
+  const alive = progress && entries.length > 0 && run.deaths > 0 ? { ...run, deaths: 0 } : run
+  return to === null ? alive : transition(alive, to, now)
+}
+
+function transition(run: RunRecord, to: Transition, now: number): RunRecord {
+  switch (to.status) {
+    case 'waiting': {
+      // A delivery that the execution has not looked at would otherwise never wake it.
+      const dueAt = run.deliveries > to.seen ? now : to.dueAt
+      return stopped({ ...run, status: 'waiting', owner: null, dueAt, seen: to.seen })
+    }
+    case 'pending':
+      return stopped({ ...run, ...to, owner: null })
+    case 'paused':
+      return {
+        ...run,
+        ...to,
+        owner: null,
+        dueAt: now,
+        pausedFrom: 'waiting',
+        pauseRequested: false,
+      }
+    default:
+      return ended(run, to, now)
+  }
+}
+
+/** A run that has let go of its claim: paused if that was asked for while it ran. */
+export function stopped(run: RunRecord & { readonly status: 'pending' | 'waiting' }): RunRecord {
+  if (!run.pauseRequested) return run
+  return { ...run, status: 'paused', pausedFrom: run.status, pauseRequested: false }
+}
+
+/** Whether the run ends as cancelled although its execution came to another end. */
+function cancelWins(run: RunRecord, to: Transition | null): boolean {
+  return run.cancelReason !== null && (to?.status === 'completed' || to?.status === 'failed')
+}
+
+function ended(
+  run: RunRecord,
+  to: Extract<Transition, { readonly status: 'completed' | 'failed' | 'cancelled' }>,
+  now: number,
+): RunRecord {
+  const cancelled = cancelWins(run, to)
+  return {
+    ...run,
+    status: cancelled ? 'cancelled' : to.status,
+    output: cancelled ? null : to.output,
+    error: cancelled ? to.cancelled : to.error,
+    dueAt: null,
+    owner: null,
+    pauseRequested: false,
+    endedAt: now,
+    expiresAt: now + run.policy.retention,
+  }
+}
