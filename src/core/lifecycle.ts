@@ -1,24 +1,6 @@
-import { describe, PoisonedRunError, RunCancelledError, RunTimeoutError } from './errors.ts'
+import { PoisonedRunError, RunCancelledError, RunTimeoutError } from './errors.ts'
 import { decideRetry, maxAttempts } from './retry.ts'
-import { isTerminal, type RunRecord, type RunStatus } from './run.ts'
-
-/** What an operator or another run may ask of a run. */
-export type RunAction = 'cancel' | 'pause' | 'resume' | 'revive' | 'wake' | 'delete'
-
-/** Whether a run in this state accepts the action. */
-export function allows(status: RunStatus, action: RunAction): boolean {
-  switch (action) {
-    case 'cancel':
-    case 'pause':
-    case 'resume':
-    case 'wake':
-      return !isTerminal(status)
-    case 'revive':
-      return status === 'failed' || status === 'cancelled'
-    case 'delete':
-      return isTerminal(status)
-  }
-}
+import type { RunRecord } from './run.ts'
 
 /**
  * Why a claimed run must not be executed again, or `null`. A run with a retry policy has as many attempts as
@@ -66,9 +48,4 @@ export function deadlinePassed(timeoutMs: number): RunTimeoutError {
 /** How a run ends whose function was interrupted, whatever the function made of it. */
 export function endAfterInterrupt(interrupt: unknown): 'cancelled' | 'failed' {
   return interrupt instanceof RunTimeoutError ? 'failed' : 'cancelled'
-}
-
-/** One line for a log about why a run ended. */
-export function summarize(error: unknown): string {
-  return describe(error).slice(0, 500)
 }

@@ -151,6 +151,57 @@ export interface ChildOutcome {
   readonly attempts: readonly AttemptRecord[]
 }
 
+/** A run to be created. It starts as `pending`, attempt 1, fence 0. */
+export interface NewRun {
+  readonly id: string
+  readonly workflow: string
+  readonly version: string
+  readonly queue: string
+  readonly key: string | null
+  readonly priority: number
+  readonly tags: readonly string[]
+  readonly input: string
+  readonly policy: RunPolicy
+  readonly dueAt: number
+  readonly parentId: string | null
+  readonly parentStep: string | null
+  /** Entries that the run starts with (a fork); usually none. */
+  readonly entries: readonly Entry[]
+}
+
+/** Where an advance takes its run. `null` in the write means: it goes on running. */
+export type Transition =
+  /**
+   * Parks the run. `seen` is the number of deliveries the execution has looked at: if more have been made,
+   * the run is left due now. A run whose pause was requested becomes `paused`.
+   */
+  | { readonly status: 'waiting'; readonly dueAt: number | null; readonly seen: number }
+  /**
+   * Due again at `dueAt`: the run is tried again. Pause requests apply here too; a run whose cancel was accepted is due
+   * now, so that the cancel does not wait for the retry.
+   */
+  | {
+      readonly status: 'pending'
+      readonly dueAt: number
+      readonly seen: number
+      readonly attempt: number
+      readonly epoch: number
+      readonly error: string | null
+    }
+  /** Set aside with a reason, from `waiting`, due at once when it is resumed. */
+  | { readonly status: 'paused'; readonly error: string | null; readonly seen: number }
+  /**
+   * Ends the run. `output` when completed, else `error`. If a cancel was accepted before this write, a run
+   * that would end as completed or failed ends as cancelled, with `cancelled` as its error and without output.
+   */
+  | {
+      readonly status: 'completed' | 'failed' | 'cancelled'
+      readonly output: string | null
+      readonly error: string | null
+      /** The encoded error to keep if an accepted cancel wins. */
+      readonly cancelled: string
+    }
+
 const terminal: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled'])
 
 /** Whether a run in this state has ended. */

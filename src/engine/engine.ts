@@ -3,7 +3,7 @@ import { EngineClosedError, InvalidArgumentError } from '../core/errors.ts'
 import { DEFAULT_CONCURRENCY, DEFAULT_MAX_JOURNAL_ENTRIES, DEFAULT_MAX_VALUE_BYTES } from '../core/limits.ts'
 import { checkName } from '../core/names.ts'
 import { compileRetry, NO_RETRY, type RetryOptions } from '../core/retry.ts'
-import { isTerminal, type RunRecord } from '../core/run.ts'
+import type { RunRecord } from '../core/run.ts'
 import type { Environment, Log } from '../ports/environment.ts'
 import type { Hint, Notifier } from '../ports/notifier.ts'
 import type { Observer } from '../ports/observer.ts'
@@ -316,10 +316,12 @@ class LocalEngine implements Engine {
   #ended(run: RunRecord, { transition, state }: Ending): void {
     if (!('output' in transition)) return
     // An accepted cancel may have won over what the function returned; then the store knows better.
-    if (state?.status !== transition.status || !isTerminal(transition.status))
-      return this.#waiters.hint(run.id)
     const { status, output, error } = transition
-    this.#waiters.ended(run.id, { workflow: run.workflow, status, output, error })
+    if (state?.status === status) {
+      this.#waiters.ended(run.id, { workflow: run.workflow, status, output, error })
+    } else {
+      this.#waiters.hint(run.id)
+    }
   }
 
   async #shutDown(graceMs: number): Promise<void> {

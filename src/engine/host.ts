@@ -23,6 +23,8 @@ export interface ExecutionHost {
   nextAsked(): number
   /** Makes an entry part of the run's next write. */
   record(entry: Entry): void
+  /** Says that inbox items are held by entries now. */
+  consume(itemIds: readonly string[]): void
   /** Puts an outcome in line for the function. */
   offer(outcome: Outcome): void
   /** Calls back once all that was recorded so far is durable: at once if it is. Never if the claim is lost. */

@@ -19,7 +19,7 @@ export function invoke(
       input,
       step,
       run,
-      signal: execution.signal,
+      signal: execution.conductor.signal,
       log: replayAware(execution),
     })
   }
@@ -34,7 +34,7 @@ function replayAware(execution: Execution): Log {
   const { log } = execution.env
   const unless = (write: Log['info']): Log['info'] => {
     return (message, fields) => {
-      if (!execution.replaying) write.call(log, message, { runId: execution.run.id, ...fields })
+      if (!execution.conductor.replaying) write.call(log, message, { runId: execution.run.id, ...fields })
     }
   }
   return {

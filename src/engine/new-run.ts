@@ -3,8 +3,7 @@ import { parseDuration } from '../core/duration.ts'
 import { InvalidArgumentError } from '../core/errors.ts'
 import { checkName, checkTags } from '../core/names.ts'
 import { compileRetry, NO_RETRY } from '../core/retry.ts'
-import type { CallPolicy, RunPolicy, RunRecord } from '../core/run.ts'
-import type { NewRun } from '../ports/store.ts'
+import type { CallPolicy, NewRun, RunPolicy, RunRecord } from '../core/run.ts'
 import type { BodyPolicy, EngineConfig } from './config.ts'
 import { DEFAULT_QUEUE } from './define.ts'
 import type { CallOptions, ChildOptions, StepOptions, Workflow } from './workflow.ts'
@@ -117,32 +116,4 @@ export function checkPriority(value: unknown): number {
   throw new InvalidArgumentError(
     'A priority is a whole number from -1,000,000 to 1,000,000; higher goes first.',
   )
-}
-
-/** The record of a run that was created already claimed, as the store holds it. */
-export function claimedRecord(run: NewRun, worker: string, now: number): RunRecord {
-  const { entries: _, ...rest } = run
-  const { timeout } = run.policy
-  return {
-    ...rest,
-    status: 'running',
-    dueAt: null,
-    attempt: 1,
-    epoch: 1,
-    deaths: 0,
-    owner: worker,
-    fence: 1,
-    deliveries: 0,
-    seen: 0,
-    cancelReason: null,
-    pauseRequested: false,
-    pausedFrom: null,
-    output: null,
-    error: null,
-    deadline: timeout === null ? null : now + timeout,
-    createdAt: now,
-    startedAt: now,
-    endedAt: null,
-    expiresAt: null,
-  }
 }

@@ -65,7 +65,7 @@ export class RunApi implements RunControl {
   }
 
   cancel(reason = ''): Promise<never> {
-    const thrown = this.#execution.thrown
+    const thrown = this.#execution.conductor.thrown
     if (thrown !== null) return Promise.reject(thrown.reason)
     const operation = new SelfCancel(this.#execution, () => this.#execution.cancel(reason))
     this.#execution.add(operation)

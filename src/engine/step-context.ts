@@ -131,7 +131,7 @@ export class StepApi implements Step {
     const key = this.#next(`${PATCH_TARGET}:${id}`)
     return this.#recorded({ key, kind: 'value', target: PATCH_TARGET }, () => {
       // A run that passed here before the call was added goes on as it was; nothing is recorded for it.
-      return this.#execution.replaying ? null : { value: true }
+      return this.#execution.conductor.replaying ? null : { value: true }
     })
   }
 
@@ -230,7 +230,7 @@ export class StepApi implements Step {
     if (this.#execution.isOver) return never()
     const answer = this.#execution.lookUp(asked)
     if (answer.type === 'mismatch') return never()
-    if (answer.type === 'fresh' && this.#execution.journalFull) throw journalFull(this.#execution)
+    if (answer.type === 'fresh' && this.#execution.conductor.journalFull) throw journalFull(this.#execution)
     const operation = make(asked)
     this.#execution.add(operation)
     operation.answer(answer)

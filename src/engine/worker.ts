@@ -1,5 +1,6 @@
 import { poisoned } from '../core/lifecycle.ts'
 import type { RunRecord } from '../core/run.ts'
+import { claimed, created } from '../core/run-machine.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Notifier } from '../ports/notifier.ts'
 import type { Observer } from '../ports/observer.ts'
@@ -12,8 +13,7 @@ import { Execution, type ExecutionOwner } from './execution.ts'
 import { HotCache } from './hot-cache.ts'
 import { invoke } from './invoke.ts'
 import { Lease } from './lease.ts'
-import { claimedRecord } from './new-run.ts'
-import { loadInput, type Registry } from './registry.ts'
+import { type Definition, loadInput, type Registry } from './registry.ts'
 import { Sweeper } from './sweeper.ts'
 
 export interface WorkerParts {
@@ -149,8 +149,12 @@ export class Worker implements ExecutionOwner {
 
   started({ run, claimedBy }: Birth): void {
     if (claimedBy === null) return
-    if (claimedBy !== this.#lease.id) return this.#vacate(run.id)
-    const record = claimedRecord(run, claimedBy, this.#parts.env.now())
+    if (claimedBy !== this.#lease.id) {
+      this.#vacate(run.id)
+      return
+    }
+    const now = this.#parts.env.now()
+    const record = claimed(created(run, now), claimedBy, now)
     this.#begin(record, { runId: run.id, run: record, entries: run.entries, inbox: [] })
   }
 
@@ -202,7 +206,8 @@ export class Worker implements ExecutionOwner {
   #go(run: RunRecord, hot: Execution | null, journal: RunJournal | null): void {
     if (run.owner !== this.#lease.id || this.#stopping) {
       hot?.abandon('The claim was lost before the run went on.')
-      return this.#handBack(run)
+      this.#handBack(run)
+      return
     }
     // What was read after the claim may know of more deliveries than the claim did.
     const current = journal?.run?.fence === run.fence ? journal.run : run
@@ -213,19 +218,23 @@ export class Worker implements ExecutionOwner {
       return
     }
     hot?.abandon('The run is not executed again.')
-    if (journal === null) return this.#handBack(run)
-    this.#begin(current, journal)
+    if (journal === null) this.#handBack(run)
+    else this.#begin(current, journal)
   }
 
   #begin(run: RunRecord, journal: RunJournal): void {
-    const { env, config, committer, registry, observer } = this.#parts
+    const { env, config, registry } = this.#parts
     const poison = poisoned(run, config.maxDeaths)
-    if (poison !== null) return this.#endUncalled(run, failed(run, poison, env.now()))
-    if (run.cancelReason !== null && run.startedAt !== null && run.fence === 1) {
-      return this.#endUncalled(run, cancelled(run, env.now()))
-    }
     const definition = registry.of(run)
-    if (definition === null) return this.#handBack(run)
+    const neverCalled = run.fence === 1
+    if (poison !== null) this.#endUncalled(run, failed(run, poison, env.now()))
+    else if (run.cancelReason !== null && neverCalled) this.#endUncalled(run, cancelled(run, env.now()))
+    else if (definition === null) this.#handBack(run)
+    else this.#execute(run, journal, definition)
+  }
+
+  #execute(run: RunRecord, journal: RunJournal, definition: Definition): void {
+    const { env, config, committer, registry, observer } = this.#parts
     const parts = { env, config, committer, observer, owner: this }
     const execution = new Execution(parts, run, journal.entries, journal.inbox)
     this.#coming.delete(run.id)

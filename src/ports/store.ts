@@ -6,25 +6,9 @@
  * Every call that depends on time takes `now` (epoch ms). Every write is idempotent or fenced, so a caller
  * that never saw the answer may send it again.
  */
-import type { Entry, InboxItem, RunPolicy, RunRecord, RunStatus } from '../core/run.ts'
+import type { Entry, InboxItem, NewRun, RunRecord, RunStatus, Transition } from '../core/run.ts'
 
-/** A run to be created. It starts as `pending`, attempt 1, fence 0. */
-export interface NewRun {
-  readonly id: string
-  readonly workflow: string
-  readonly version: string
-  readonly queue: string
-  readonly key: string | null
-  readonly priority: number
-  readonly tags: readonly string[]
-  readonly input: string
-  readonly policy: RunPolicy
-  readonly dueAt: number
-  readonly parentId: string | null
-  readonly parentStep: string | null
-  /** Entries that the run starts with (a fork); usually none. */
-  readonly entries: readonly Entry[]
-}
+export type { NewRun, Transition } from '../core/run.ts'
 
 /** A new run, optionally claimed in the same write: `running`, owned by `claimedBy`, fence 1. */
 export interface Birth {
@@ -36,36 +20,6 @@ export interface Birth {
 export interface CreateWrite extends Birth {
   readonly type: 'create'
 }
-
-/** Where an advance takes its run. `null` in the write means: it goes on running. */
-export type Transition =
-  /**
-   * Parks the run. `seen` is the number of deliveries the execution has looked at: if more have been made,
-   * the run is left due now. A run whose pause was requested becomes `paused`.
-   */
-  | { readonly status: 'waiting'; readonly dueAt: number | null; readonly seen: number }
-  /** Due again at `dueAt`: a retry of the run, or the claim handed back. Pause requests apply here too. */
-  | {
-      readonly status: 'pending'
-      readonly dueAt: number
-      readonly seen: number
-      readonly attempt: number
-      readonly epoch: number
-      readonly error: string | null
-    }
-  /** Set aside with a reason, from `waiting`, due at once when it is resumed. */
-  | { readonly status: 'paused'; readonly error: string | null; readonly seen: number }
-  /**
-   * Ends the run. `output` when completed, else `error`. If a cancel was accepted before this write, a run
-   * that would end as completed or failed ends as cancelled, with `cancelled` as its error and without output.
-   */
-  | {
-      readonly status: 'completed' | 'failed' | 'cancelled'
-      readonly output: string | null
-      readonly error: string | null
-      /** The encoded error to keep if an accepted cancel wins. */
-      readonly cancelled: string
-    }
 
 /**
  * Moves a claimed run on. Refused as a whole (`fenced`) unless the run is `running`, owned by `worker`
@@ -117,7 +71,7 @@ export interface CancelRequest {
  * An operator's request.
  * - `cancel`: a run that was never claimed and has no parent is cancelled at once. Any other live run keeps
  *   the reason, its `deliveries` are raised, and unless it is running it becomes `pending`, due now (also
- *   from `paused`). A second cancel changes nothing (`ok`).
+ *   from `paused`). A second cancel changes nothing (`ok`), but takes a paused run out of its pause.
  * - `pause`: `pending` and `waiting` become `paused` (remembering which, and `dueAt`); `running` gets
  *   `pauseRequested` and its `deliveries` raised; `paused` stays.
  * - `resume`: `paused` goes back to `pausedFrom`, its error cleared, due now if it is `waiting` and has unseen

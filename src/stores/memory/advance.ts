@@ -1,5 +1,6 @@
 import type { RunRecord } from '../../core/run.ts'
-import type { AdvanceWrite, Transition, WriteResult } from '../../ports/store.ts'
+import { advanced, cancelWins } from '../../core/run-machine.ts'
+import type { AdvanceWrite, WriteResult } from '../../ports/store.ts'
 import { cancel } from './cancel.ts'
 import { create } from './create.ts'
 import type { MemoryData } from './data.ts'
@@ -34,58 +35,5 @@ function record(row: Row, { entries, consumed }: AdvanceWrite): void {
 
 function moved(run: RunRecord, { entries, progress, to }: AdvanceWrite, now: number): RunRecord {
   const alive = progress && entries.length > 0 && run.deaths > 0 ? { ...run, deaths: 0 } : run
-  return to === null ? alive : transition(alive, to, now)
-}
-
-function transition(run: RunRecord, to: Transition, now: number): RunRecord {
-  switch (to.status) {
-    case 'waiting': {
-      // A delivery that the execution has not looked at would otherwise never wake it.
-      const dueAt = run.deliveries > to.seen ? now : to.dueAt
-      return stopped({ ...run, status: 'waiting', owner: null, dueAt, seen: to.seen })
-    }
-    case 'pending':
-      return stopped({ ...run, ...to, owner: null })
-    case 'paused':
-      return {
-        ...run,
-        ...to,
-        owner: null,
-        dueAt: now,
-        pausedFrom: 'waiting',
-        pauseRequested: false,
-      }
-    default:
-      return ended(run, to, now)
-  }
-}
-
-/** A run that has let go of its claim: paused if that was asked for while it ran. */
-export function stopped(run: RunRecord & { readonly status: 'pending' | 'waiting' }): RunRecord {
-  if (!run.pauseRequested) return run
-  return { ...run, status: 'paused', pausedFrom: run.status, pauseRequested: false }
-}
-
-/** Whether the run ends as cancelled although its execution came to another end. */
-function cancelWins(run: RunRecord, to: Transition | null): boolean {
-  return run.cancelReason !== null && (to?.status === 'completed' || to?.status === 'failed')
-}
-
-function ended(
-  run: RunRecord,
-  to: Extract<Transition, { readonly status: 'completed' | 'failed' | 'cancelled' }>,
-  now: number,
-): RunRecord {
-  const cancelled = cancelWins(run, to)
-  return {
-    ...run,
-    status: cancelled ? 'cancelled' : to.status,
-    output: cancelled ? null : to.output,
-    error: cancelled ? to.cancelled : to.error,
-    dueAt: null,
-    owner: null,
-    pauseRequested: false,
-    endedAt: now,
-    expiresAt: now + run.policy.retention,
-  }
+  return to === null ? alive : advanced(alive, to, now)
 }

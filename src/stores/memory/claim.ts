@@ -1,4 +1,5 @@
 import type { RunRecord } from '../../core/run.ts'
+import { claimed } from '../../core/run-machine.ts'
 import type { ClaimRequest, Store } from '../../ports/store.ts'
 import type { MemoryData } from './data.ts'
 import type { Lane } from './lanes.ts'
@@ -14,21 +15,6 @@ export function claim(data: MemoryData, request: ClaimRequest): readonly RunReco
     runs.push(data.replace(row, claimed(row.run, request.worker, request.now)))
   }
   return runs
-}
-
-/** The run after it was claimed. The first claim starts its clock. */
-export function claimed(run: RunRecord, worker: string, now: number): RunRecord {
-  const firstStart = run.startedAt === null
-  const { timeout } = run.policy
-  return {
-    ...run,
-    status: 'running',
-    dueAt: null,
-    owner: worker,
-    fence: run.fence + 1,
-    startedAt: run.startedAt ?? now,
-    deadline: firstStart && timeout !== null ? now + timeout : run.deadline,
-  }
 }
 
 /** When the earliest run of these lanes is due. */

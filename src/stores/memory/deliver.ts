@@ -1,4 +1,5 @@
 import { isTerminal } from '../../core/run.ts'
+import { delivered } from '../../core/run-machine.ts'
 import type { Delivery, WriteResult } from '../../ports/store.ts'
 import type { MemoryData } from './data.ts'
 
@@ -11,10 +12,6 @@ export function deliver(data: MemoryData, { runId, item }: Delivery, now: number
   const { run } = row
   if (isTerminal(run.status)) return { status: 'refused', runStatus: run.status }
   row.inbox.set(item.id, item)
-  const { status, dueAt } = data.replace(row, {
-    ...run,
-    deliveries: run.deliveries + 1,
-    dueAt: run.status === 'waiting' ? now : run.dueAt,
-  })
+  const { status, dueAt } = data.replace(row, delivered(run, now))
   return { status: 'ok', run: { status, dueAt } }
 }

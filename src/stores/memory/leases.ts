@@ -1,5 +1,5 @@
+import { reaped } from '../../core/run-machine.ts'
 import type { Heartbeat, WorkerLease } from '../../ports/store.ts'
-import { stopped } from './advance.ts'
 import type { MemoryData } from './data.ts'
 
 /** Renews, registers or ends a worker's lease. */
@@ -17,18 +17,7 @@ export function reap(data: MemoryData, now: number, limit: number): readonly str
   for (const owner of data.owners()) {
     if (hasLease(data, owner, now)) continue
     for (const row of data.heldBy(owner).slice(0, limit - freed.length)) {
-      const { attempt, deaths } = row.run
-      data.replace(
-        row,
-        stopped({
-          ...row.run,
-          status: 'pending',
-          dueAt: now,
-          owner: null,
-          attempt: attempt + 1,
-          deaths: deaths + 1,
-        }),
-      )
+      data.replace(row, reaped(row.run, now))
       freed.push(row.run.id)
     }
   }
