@@ -6,12 +6,17 @@ export { type Duration, formatDuration, parseDuration } from './core/duration.ts
 export * from './core/errors.ts'
 export type { Backoff, RetryOptions } from './core/retry.ts'
 export type { RunRecord, RunStatus } from './core/run.ts'
+export type {
+  Engine,
+  EngineOptions,
+  ForkOptions,
+  RunHandle,
+  StartOptions,
+  WorkOptions,
+} from './engine/api.ts'
 export { defineWorkflow, type WorkflowOptions } from './engine/define.ts'
-export { createEngine, type Engine, type EngineOptions, type WorkOptions } from './engine/engine.ts'
-export type { ForkOptions } from './engine/fork.ts'
-export type { RunHandle } from './engine/handle.ts'
+export { createEngine } from './engine/engine.ts'
 export type { History, HistoryAttempt, HistoryEntry } from './engine/history.ts'
-export type { StartOptions } from './engine/start.ts'
 export type {
   CallOptions,
   ChildOptions,

@@ -1,136 +1,25 @@
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { EngineClosedError, InvalidArgumentError } from '../core/errors.ts'
-import { DEFAULT_CONCURRENCY, DEFAULT_MAX_JOURNAL_ENTRIES, DEFAULT_MAX_VALUE_BYTES } from '../core/limits.ts'
+import { DEFAULT_CONCURRENCY } from '../core/limits.ts'
 import { checkName } from '../core/names.ts'
-import { compileRetry, NO_RETRY, type RetryOptions } from '../core/retry.ts'
 import type { RunRecord } from '../core/run.ts'
-import type { Environment, Log } from '../ports/environment.ts'
+import type { Environment } from '../ports/environment.ts'
 import type { Hint, Notifier } from '../ports/notifier.ts'
-import type { Observer } from '../ports/observer.ts'
 import type { RunCount, RunFilter, RunPage, Store } from '../ports/store.ts'
+import type { Engine, EngineOptions, ForkOptions, RunHandle, StartOptions, WorkOptions } from './api.ts'
 import { Committer } from './committer.ts'
-import type { EngineConfig } from './config.ts'
+import { configOf, DEFAULT_CLOSE_TIMEOUT, type EngineConfig } from './config.ts'
 import type { Ending } from './ending.ts'
 import { consoleLog, systemEnvironment } from './environment.ts'
-import { type ForkOptions, forkOf } from './fork.ts'
-import { makeHandle, type RunHandle } from './handle.ts'
+import { forkOf } from './fork.ts'
+import { makeHandle } from './handle.ts'
 import { localNotifier } from './local-notifier.ts'
 import { Operations } from './operator.ts'
 import { Registry } from './registry.ts'
-import { Starter, type StartOptions } from './start.ts'
+import { Starter } from './start.ts'
 import { Waiters } from './waiters.ts'
 import { Worker } from './worker.ts'
-import type { RegisteredFunction, Workflow } from './workflow.ts'
-
-/** The options of `createEngine`. Durations: milliseconds, or text such as `'90s'`. */
-export interface EngineOptions {
-  /** Where runs live: `sqlite('work.db')`, `memory()`, … The engine closes it when it is closed. */
-  readonly store: Store
-  readonly workflows?: readonly Workflow[]
-  /** Functions that steps can call by name. Names are shared with workflows. */
-  readonly functions?: Readonly<Record<string, RegisteredFunction>>
-  /** Carries wake-up hints to engines of other processes. Default: within this process, per store. */
-  readonly notifier?: Notifier
-  /** Default: warnings and errors to standard error. */
-  readonly log?: Log
-  /** Time, chance and timers; for tests. Default: the system's. */
-  readonly environment?: Environment
-  /** Is told what happens, e.g. for telemetry. */
-  readonly observer?: Observer
-  /** Retries of steps that name none. Default: none. */
-  readonly stepRetry?: RetryOptions
-  /** How long ended runs and their keys are kept, unless the workflow says otherwise. Default 24 hours. */
-  readonly retention?: Duration
-  /** Limit of one encoded value, in bytes. Default 1 MiB. */
-  readonly maxValueBytes?: number
-  /** Limit of journal entries per run. Default 10,000. */
-  readonly maxJournalEntries?: number
-  /** How often an idle worker asks the store whether something is due. Default 1 second. */
-  readonly pollInterval?: Duration
-  /** After this time without a heartbeat a worker counts as dead. Default 15 seconds. */
-  readonly lease?: Duration
-  /** How many parked runs stay in memory, to go on without a replay. Default 1,000. */
-  readonly hotRuns?: number
-  /** Workers in a row that may die executing a run that makes no progress. Default 10. */
-  readonly maxDeaths?: number
-  /** How long a cancelled run waits for a body that ignores its `signal`. Default 5 seconds. */
-  readonly abortGrace?: Duration
-  /** Leave the store open when the engine is closed, because others use it too. Default `false`. */
-  readonly keepStoreOpen?: boolean
-}
-
-/** The options of `engine.work`. */
-export interface WorkOptions {
-  /** How many runs may execute at once; parked runs do not count. Default 100. */
-  readonly concurrency?: number
-  /** Work only on these queues. Default: all. */
-  readonly queues?: readonly string[]
-}
-
-/** Starts runs, executes them, and tells about them. Make one per process and store. */
-export interface Engine {
-  /** Begins to execute runs in this process, until `close`. Resolves when it has begun. */
-  work(options?: WorkOptions): Promise<void>
-  /**
-   * Stops working: takes no new runs, lets step bodies that run end for `timeout` (default 10 seconds), then aborts them;
-   * hands all unfinished runs back so that others go on at once; closes the store. Idempotent.
-   */
-  close(options?: { readonly timeout?: Duration }): Promise<void>
-  /**
-   * Starts a run. When it resolves, the run is durable: it will be executed whatever happens to this process.
-   * @throws UnknownWorkflowError, InvalidInputError, ValueTooLargeError, InvalidNameError, InvalidDurationError,
-   * RunConflictError, EngineClosedError, StoreError: nothing was started (after a StoreError repeat the call with
-   * the same key or id).
-   */
-  startWorkflow<Input, Output>(
-    workflow: Workflow<Input, Output>,
-    input: Input,
-    options?: StartOptions,
-  ): Promise<RunHandle<Output>>
-  /** The same by name; also starts a registered function as a run. */
-  startWorkflow<Output = unknown>(
-    name: string,
-    input?: unknown,
-    options?: StartOptions,
-  ): Promise<RunHandle<Output>>
-  /** A handle of a run, whether it exists or not. */
-  getHandle<Output = unknown>(runId: string): RunHandle<Output>
-  /** The run, or `null` if there is none (any more). */
-  getRun(runId: string): Promise<RunRecord | null>
-  /** Runs, newest first. `limit` defaults to 100. */
-  listRuns(filter?: Partial<RunFilter>): Promise<RunPage>
-  /** How many runs are in which state, by workflow and queue. */
-  stats(): Promise<readonly RunCount[]>
-  /**
-   * Delivers an event to a run; it is kept until the run waits for it. With an `id`, repeating the call has no effect.
-   * @throws RunNotFoundError, RunStateError if the run has ended.
-   */
-  sendEvent(runId: string, name: string, payload?: unknown, options?: { readonly id?: string }): Promise<void>
-  /** Cancels a run: `RunCancelledError` is thrown into it once, so that it can clean up, and it ends as cancelled. */
-  cancel(runId: string, reason?: string): Promise<void>
-  /** Sets a run aside after the step bodies that run, until `resume`. */
-  pause(runId: string): Promise<void>
-  resume(runId: string): Promise<void>
-  /** Starts a failed or cancelled run over, with its journal: what succeeded is not done again. */
-  revive(runId: string): Promise<void>
-  /** Makes a run due now: ends the delay of a start or of a retry. A sleep is not shortened. */
-  wake(runId: string): Promise<void>
-  /** Starts a new run from the part of a journal before a step. */
-  fork<Output = unknown>(runId: string, options?: ForkOptions): Promise<RunHandle<Output>>
-  /** Deletes an ended run, its journal and its key. */
-  deleteRun(runId: string): Promise<void>
-}
-
-const DEFAULTS = {
-  retention: '24h',
-  pollInterval: '1s',
-  lease: '15s',
-  hotRuns: 1000,
-  maxDeaths: 10,
-  abortGrace: '5s',
-  closeTimeout: '10s',
-  replayStallMs: 1000,
-} as const
+import type { Workflow } from './workflow.ts'
 
 /**
  * Makes an engine. Nothing is read or written before the first call.
@@ -216,7 +105,7 @@ class LocalEngine implements Engine {
     }
   }
 
-  close({ timeout = DEFAULTS.closeTimeout }: { readonly timeout?: Duration } = {}): Promise<void> {
+  close({ timeout = DEFAULT_CLOSE_TIMEOUT }: { readonly timeout?: Duration } = {}): Promise<void> {
     const graceMs = parseDuration(timeout, 'The timeout of close')
     this.#closing ??= this.#shutDown(graceMs)
     return this.#closing
@@ -347,31 +236,4 @@ function checkStore(store: unknown): Store {
   const isStore = typeof store === 'object' && store !== null && 'commit' in store && 'claim' in store
   if (isStore) return store as Store
   throw new InvalidArgumentError("createEngine needs a store, e.g. { store: sqlite('work.db') }.")
-}
-
-function configOf(options: EngineOptions): EngineConfig {
-  const duration = (name: 'retention' | 'pollInterval' | 'lease' | 'abortGrace'): number => {
-    return parseDuration(options[name] ?? DEFAULTS[name], `The option ${name}`)
-  }
-  const whole = (
-    name: 'maxValueBytes' | 'maxJournalEntries' | 'hotRuns' | 'maxDeaths',
-    fallback: number,
-    min: number,
-  ) => {
-    const value = options[name] ?? fallback
-    if (Number.isInteger(value) && value >= min) return value
-    throw new InvalidArgumentError(`The option ${name} is a whole number from ${min}.`)
-  }
-  return {
-    retry: compileRetry(options.stepRetry ?? {}, 'The option stepRetry', NO_RETRY),
-    retention: duration('retention'),
-    pollInterval: Math.max(1, duration('pollInterval')),
-    lease: Math.max(10, duration('lease')),
-    abortGrace: duration('abortGrace'),
-    maxValueBytes: whole('maxValueBytes', DEFAULT_MAX_VALUE_BYTES, 1),
-    maxJournalEntries: whole('maxJournalEntries', DEFAULT_MAX_JOURNAL_ENTRIES, 1),
-    hotRuns: whole('hotRuns', DEFAULTS.hotRuns, 0),
-    maxDeaths: whole('maxDeaths', DEFAULTS.maxDeaths, 1),
-    replayStall: DEFAULTS.replayStallMs,
-  }
 }

@@ -2,15 +2,8 @@ import { InvalidArgumentError, RunNotFoundError } from '../core/errors.ts'
 import type { Entry } from '../core/run.ts'
 import { displayKey } from '../core/step-names.ts'
 import type { NewRun } from '../ports/store.ts'
+import type { ForkOptions } from './api.ts'
 import type { Operations } from './operator.ts'
-
-/** The options of `fork`. */
-export interface ForkOptions {
-  /** The first step that is done again, by name (`name#2` for the second use). Default: keep all outcomes. */
-  readonly before?: string
-  /** The new run's id. */
-  readonly id?: string
-}
 
 /**
  * A new run that starts from a prefix of another's journal: what was recorded before the step `before` is taken over,

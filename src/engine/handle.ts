@@ -1,36 +1,12 @@
 import { decodeValue } from '../core/codec.ts'
-import { type Duration, parseDuration } from '../core/duration.ts'
+import { parseDuration } from '../core/duration.ts'
 import { decodeError } from '../core/error-codec.ts'
 import { RunCancelledError, RunFailedError, RunNotFoundError, WaitTimeoutError } from '../core/errors.ts'
-import type { RunRecord, RunStatus } from '../core/run.ts'
-import { type History, historyOf } from './history.ts'
+import type { RunRecord } from '../core/run.ts'
+import type { RunHandle } from './api.ts'
+import { historyOf } from './history.ts'
 import type { Operations } from './operator.ts'
 import type { Ended } from './waiters.ts'
-
-/** A run, from outside. Cheap; any number of handles may name the same run. */
-export interface RunHandle<Output = unknown> {
-  readonly id: string
-  /** Whether this call created the run; `false` if the run held the key or id already. */
-  readonly created: boolean
-  /** Whether an existing run was found whose input is another one than the given. */
-  readonly inputDiffers: boolean
-  /**
-   * Waits for the run to end and returns its output.
-   * @throws RunFailedError with the run's error as `cause`; RunCancelledError; WaitTimeoutError when `timeout` passes
-   * first (the run goes on); RunNotFoundError if the run was pruned or deleted.
-   */
-  result(options?: { readonly timeout?: Duration }): Promise<Output>
-  /** The run's status now. @throws RunNotFoundError */
-  status(): Promise<RunStatus>
-  /** Everything about the run but its journal. @throws RunNotFoundError */
-  get(): Promise<RunRecord>
-  /** What happened, in order, with each step's attempts. @throws RunNotFoundError */
-  history(): Promise<History>
-  /** Cancels the run. @throws RunNotFoundError, RunStateError if it has ended otherwise. */
-  cancel(reason?: string): Promise<void>
-  pause(): Promise<void>
-  resume(): Promise<void>
-}
 
 /** Makes handles. */
 export function makeHandle<Output>(

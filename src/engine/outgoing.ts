@@ -103,7 +103,10 @@ export class Outgoing implements WriteSource {
   done(result: WriteResult): void {
     const births = this.#births
     this.#births = []
-    if (result.status !== 'ok') return this.#refused(births, reasonOf(result))
+    if (result.status !== 'ok') {
+      this.#refused(births, reasonOf(result))
+      return
+    }
     for (const birth of births) if (birth.claimedBy !== null) this.#parts.onBorn(birth)
     if (this.#closed) return
     this.buffer.committed()

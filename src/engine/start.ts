@@ -1,34 +1,15 @@
-import { addTime, type Duration, parseDuration } from '../core/duration.ts'
+import { addTime, parseDuration } from '../core/duration.ts'
 import { InvalidArgumentError, RunConflictError, RunNotFoundError } from '../core/errors.ts'
 import { checkId, checkKey, checkName, checkTags } from '../core/names.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { NewRun } from '../ports/store.ts'
-import { makeHandle, type RunHandle } from './handle.ts'
+import type { RunHandle, StartOptions } from './api.ts'
+import { makeHandle } from './handle.ts'
 import { checkPriority, encodeInput, policyOf } from './new-run.ts'
 import type { Operations } from './operator.ts'
 import { type Definition, parseInput, type Registry } from './registry.ts'
 import type { Worker } from './worker.ts'
 import type { Workflow } from './workflow.ts'
-
-/** The options of `startWorkflow`. */
-export interface StartOptions {
-  /** The dedupe key, instead of the one that the workflow's `key` derives. At most 1 KiB. */
-  readonly key?: string
-  /** The run's id; by default a new UUIDv7. Starting with an id that exists finds that run. */
-  readonly id?: string
-  /** Start no earlier than after this time. */
-  readonly delay?: Duration
-  /** Higher goes first among what is due. Default 0. */
-  readonly priority?: number
-  readonly queue?: string
-  /** Up to 32 names by which runs can be listed. */
-  readonly tags?: readonly string[]
-  /**
-   * What to do if another run holds the key (or the id): `'return'` that run (default), `'reject'` with
-   * `RunConflictError`, or `'revive'` it if it has failed or was cancelled; its journal and checkpoints are kept.
-   */
-  readonly onConflict?: 'return' | 'reject' | 'revive'
-}
 
 export interface StarterParts {
   readonly operations: Operations
