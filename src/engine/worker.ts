@@ -4,7 +4,7 @@ import { claimed, created } from '../core/run-machine.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Notifier } from '../ports/notifier.ts'
 import type { Observer } from '../ports/observer.ts'
-import type { Birth, HeldRun, NewRun, RunJournal, Store, Transition } from '../ports/store.ts'
+import type { Birth, HeldRun, NewRun, RunJournal, Store } from '../ports/store.ts'
 import { Claimer } from './claimer.ts'
 import type { Committer } from './committer.ts'
 import type { EngineConfig } from './config.ts'
@@ -15,6 +15,7 @@ import { invoke } from './invoke.ts'
 import { Lease } from './lease.ts'
 import { type Definition, loadInput, type Registry } from './registry.ts'
 import { Sweeper } from './sweeper.ts'
+import { advanceUncalled, type Claim, readJournals } from './without-execution.ts'
 
 export interface WorkerParts {
   readonly store: Store
@@ -244,8 +245,8 @@ export class Worker implements ExecutionOwner {
 
   /** Ends a claimed run without calling its function. */
   #endUncalled(run: RunRecord, ending: Ending): void {
-    const { deliveries, deliveriesIfCancelled, transition } = ending
-    this.#advance(run, transition, { deliveries, deliveriesIfCancelled }).then(
+    const { committer, env, config } = this.#parts
+    advanceUncalled(committer, run, ending.transition, ending, env.now() + config.lease).then(
       (written) => {
         this.#vacate(run.id)
         if (written) this.#parts.onEnded(run, ending)
@@ -255,39 +256,18 @@ export class Worker implements ExecutionOwner {
   }
 
   /** Gives a claim back: due at once, its attempt not counted. */
-  #handBack(run: Pick<RunRecord, 'id' | 'fence' | 'deliveries' | 'owner'>): void {
-    const transition = { status: 'waiting', dueAt: this.#parts.env.now(), seen: run.deliveries } as const
-    const done = (): void => this.#vacate(run.id)
-    this.#advance(run, transition, { deliveries: [], deliveriesIfCancelled: [] }).then(done, done)
-  }
-
-  async #advance(
-    run: Pick<RunRecord, 'id' | 'fence' | 'owner'>,
-    to: Transition,
-    told: Pick<Ending, 'deliveries' | 'deliveriesIfCancelled'>,
-  ): Promise<boolean> {
+  #handBack(run: Claim & Pick<RunRecord, 'deliveries'>): void {
     const { committer, env, config } = this.#parts
-    const nothing = { entries: [], progress: false, children: [], cancels: [], consumed: [] }
-    const claim = { runId: run.id, worker: run.owner ?? '', fence: run.fence }
-    const write = { type: 'advance', ...claim, ...nothing, ...told, to } as const
-    const result = await committer.submit(write, env.now() + config.lease)
-    return result.status === 'ok'
+    const transition = { status: 'waiting', dueAt: env.now(), seen: run.deliveries } as const
+    const nobody = { deliveries: [], deliveriesIfCancelled: [] }
+    const done = (): void => this.#vacate(run.id)
+    advanceUncalled(committer, run, transition, nobody, env.now() + config.lease).then(done, done)
   }
 
-  /** Reads journals, for as long as it takes: a store that does not answer is not a run without a journal. */
   async #load(runIds: readonly string[], entries: boolean): Promise<readonly RunJournal[]> {
-    if (runIds.length === 0) return []
-    const { store, env } = this.#parts
     const id = this.#lease.id
-    for (let delay = 20; ; delay = Math.min(delay * 2, 1000)) {
-      try {
-        return await store.journal(runIds, { entries })
-      } catch (error) {
-        env.log.warn('reading journals failed; trying again', { error: String(error) })
-        if (this.#lease.id !== id || this.#stopping) return []
-        await new Promise<void>((resolve) => env.setTimer(delay, resolve))
-      }
-    }
+    const wanted = (): boolean => this.#lease.id === id && !this.#stopping
+    return (await readJournals(this.#parts, runIds, { entries }, wanted)) ?? []
   }
 
   /** Compares what the store says this worker holds with what it executes. */
