@@ -2,6 +2,7 @@
  * The state machine of a run: what each write makes of its record. Pure; the memory store applies these functions as they
  * are, the SQL stores say the same in SQL, and the store suite holds them to it.
  */
+import { addTime } from './duration.ts'
 import { isTerminal, type NewRun, type RunRecord, type Transition } from './run.ts'
 
 /** The record of a run that was just created. */
@@ -52,7 +53,7 @@ export function claimed(run: RunRecord, worker: string, now: number): RunRecord 
     owner: worker,
     fence: run.fence + 1,
     startedAt: run.startedAt ?? now,
-    deadline: starts && timeout !== null ? now + timeout : run.deadline,
+    deadline: starts && timeout !== null ? addTime(now, timeout) : run.deadline,
   }
 }
 
@@ -115,7 +116,7 @@ export function cancelRequested(
   if (run.fence === 0 && run.parentId === null) {
     const { retention } = run.policy
     const over = { status: 'cancelled', error, dueAt: null, pausedFrom: null } as const
-    return { ...run, ...over, cancelReason: reason, endedAt: now, expiresAt: now + retention }
+    return { ...run, ...over, cancelReason: reason, endedAt: now, expiresAt: addTime(now, retention) }
   }
   const cancelReason = run.cancelReason ?? reason
   const asked = { ...run, cancelReason, deliveries: run.deliveries + 1, pauseRequested: false }
@@ -189,6 +190,6 @@ function ended(run: RunRecord, to: EndTransition, now: number): RunRecord {
     owner: null,
     pauseRequested: false,
     endedAt: now,
-    expiresAt: now + run.policy.retention,
+    expiresAt: addTime(now, run.policy.retention),
   }
 }

@@ -6,6 +6,7 @@ import type { AttemptRecord, Entry, InboxItem } from '../core/run.ts'
 import type { ExecutionHost } from './host.ts'
 import { Inbox } from './inbox.ts'
 import { Interrupt } from './interrupt.ts'
+import { LazyAbort } from './lazy-abort.ts'
 import type { Operation, Outcome } from './operations/operation.ts'
 import { PendingOperations } from './pending-operations.ts'
 
@@ -33,7 +34,7 @@ export class Conductor {
   readonly #host: ExecutionHost
   readonly #replay: Replay
   readonly #interrupt: Interrupt
-  readonly #abort = new AbortController()
+  readonly #abort = new LazyAbort()
   #asked = 0
   #entryCount: number
   /** The failed attempts of the outcome that was handed out last. */
@@ -118,7 +119,7 @@ export class Conductor {
 
   /** Stops everything that goes on for the function. */
   stop(reason: Error): void {
-    if (!this.#abort.signal.aborted) this.#abort.abort(reason)
+    this.#abort.abort(reason)
     this.pending.abandon(reason)
   }
 
@@ -204,7 +205,7 @@ export class Conductor {
   #throwInterrupt(): boolean {
     if (!this.#interrupt.requested || this.#interrupt.thrown) return false
     const { reason } = this.#interrupt
-    if (!this.#abort.signal.aborted) {
+    if (!this.#abort.aborted) {
       this.#abort.abort(reason)
       for (const operation of this.pending.inPhase('busy')) operation.interrupt(reason)
     }
@@ -218,7 +219,7 @@ export class Conductor {
   #throwAt(keys: readonly string[]): void {
     // What the function sees has been through the codec, as on a replay.
     const reason = decodeError(encodeError(this.#interrupt.reason))
-    if (!this.#abort.signal.aborted) this.#abort.abort(reason)
+    this.#abort.abort(reason)
     for (const key of keys) {
       const operation = this.pending.get(key)
       if (operation === undefined) continue

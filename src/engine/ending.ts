@@ -16,6 +16,9 @@ export interface Ending {
   readonly state?: RunState | null
 }
 
+/** What a run keeps if a cancel is accepted that its execution has not heard of. */
+const CANCELLED = encodeError(cancellation(''))
+
 interface Ended {
   readonly run: RunRecord
   readonly env: Environment
@@ -91,7 +94,7 @@ function failure(
 
 function ends(run: RunRecord, outcome: Omit<ChildOutcome, 'runId'>, now: number): Ending {
   const { status, value } = outcome
-  const cancelledError = encodeError(cancellation(run.cancelReason ?? ''))
+  const cancelledError = run.cancelReason === null ? CANCELLED : encodeError(cancellation(run.cancelReason))
   const transition: Transition = {
     status,
     output: status === 'completed' ? value : null,

@@ -376,7 +376,9 @@ export class Execution implements ExecutionHost {
       return
     }
     this.#state = 'over'
-    this.#stop(new ClaimLostError('This execution of the run is over.'))
+    // A run that has ended has nothing left that could be stopped.
+    if (ending === null)
+      this.#stop(new ClaimLostError('The worker is shutting down and has handed the run back.'))
     this.#owner.over(this, ending === null ? null : { ...ending, state })
   }
 

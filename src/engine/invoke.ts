@@ -3,7 +3,7 @@ import type { Execution } from './execution.ts'
 import type { Definition, Registry } from './registry.ts'
 import { RunApi } from './run-control.ts'
 import { StepApi } from './step-context.ts'
-import type { StepContext } from './workflow.ts'
+import type { StepContext, WorkflowContext } from './workflow.ts'
 
 /** Calls what a run executes: its workflow's function, or the registered function in a step of its own. */
 export function invoke(
@@ -13,20 +13,33 @@ export function invoke(
   input: unknown,
 ): Promise<unknown> {
   const step = new StepApi(execution, registry)
-  if (definition.kind === 'workflow') {
-    const run = new RunApi(execution)
-    return definition.workflow.call({
-      input,
-      step,
-      run,
-      signal: execution.conductor.signal,
-      log: replayAware(execution),
-    })
-  }
+  if (definition.kind === 'workflow')
+    return definition.workflow.call(new FunctionContext(execution, step, input))
   const { retry } = execution.config
   const policy = execution.run.policy.call ?? { retry, timeout: null, atMostOnce: false }
   const body = (context: StepContext): unknown => definition.fn(input as never, context)
   return step.callFunction(body, { ...policy, retryIf: null })
+}
+
+/** What a workflow's function is given. */
+class FunctionContext implements WorkflowContext {
+  readonly input: unknown
+  readonly step: StepApi
+  readonly run: RunApi
+  readonly log: Log
+  readonly #execution: Execution
+
+  constructor(execution: Execution, step: StepApi, input: unknown) {
+    this.input = input
+    this.step = step
+    this.run = new RunApi(execution)
+    this.log = replayAware(execution)
+    this.#execution = execution
+  }
+
+  get signal(): AbortSignal {
+    return this.#execution.conductor.signal
+  }
 }
 
 /** A log that is silent while the run is replayed: its lines were written when it happened. */

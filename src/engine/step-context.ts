@@ -5,9 +5,11 @@ import { InvalidArgumentError, JournalLimitError, NestedStepError } from '../cor
 import { checkName } from '../core/names.ts'
 import { type Answer, type Asked, PATCH_TARGET } from '../core/replay.ts'
 import { StepNames } from '../core/step-names.ts'
+import type { Log } from '../ports/environment.ts'
 import { currentBody } from './body-scope.ts'
 import type { BodyPolicy } from './config.ts'
 import type { Execution } from './execution.ts'
+import type { LazyAbort } from './lazy-abort.ts'
 import { bodyPolicy, childRun, functionRun } from './new-run.ts'
 import { newEntry } from './operations/base.ts'
 import { Child } from './operations/child.ts'
@@ -23,6 +25,34 @@ type Body = (context: StepContext) => unknown
 type Requested = Operation & { readonly promise: Promise<unknown>; answer(answer: Answer): void }
 
 const DEFAULT_MAP_CONCURRENCY = 10
+
+/** What a body is given. */
+class BodyContext implements StepContext {
+  readonly runId: string
+  readonly stepId: string
+  readonly attempt: number
+  readonly idempotencyKey: string
+  readonly log: Log
+  readonly #abort: LazyAbort
+
+  constructor(identity: StepIdentity, { attempt, abort }: Attempt, idempotencyKey: string, log: Log) {
+    this.runId = identity.runId
+    this.stepId = identity.stepId
+    this.attempt = attempt
+    this.idempotencyKey = idempotencyKey
+    this.log = log
+    this.#abort = abort
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+}
+
+interface StepIdentity {
+  readonly runId: string
+  readonly stepId: string
+}
 
 /** The durable operations of one execution: turns calls into operations, by name and in call order. */
 export class StepApi implements Step {
@@ -149,14 +179,18 @@ export class StepApi implements Step {
     return this.#body(key, body, policy, { runId: this.#execution.run.id, stepId: key })
   }
 
-  #body(key: string, body: Body, policy: BodyPolicy, identity: { runId: string; stepId: string }) {
+  #body(key: string, body: Body, policy: BodyPolicy, identity: StepIdentity) {
     const { env } = this.#execution
     const idempotencyKey = `${identity.runId}:${identity.stepId}`
-    const call = ({ attempt, signal }: Attempt): unknown => {
-      return body({ ...identity, attempt, idempotencyKey, signal, log: env.log })
-    }
     // The body sees the asynchronous context of the call, e.g. a tracing span.
-    const bound = AsyncResource.bind(call)
+    const scope = new AsyncResource('PerdureStep')
+    const bound = (attempt: Attempt): unknown => {
+      return scope.runInAsyncScope(
+        body,
+        undefined,
+        new BodyContext(identity, attempt, idempotencyKey, env.log),
+      )
+    }
     return this.#ask({ key, kind: 'step', target: null }, (asked) => {
       return new InlineStep(this.#execution, asked, bound, policy)
     })

@@ -8,6 +8,7 @@ import type { AttemptRecord, Entry } from '../../core/run.ts'
 import { insideBody } from '../body-scope.ts'
 import type { BodyPolicy } from '../config.ts'
 import type { ExecutionHost } from '../host.ts'
+import { LazyAbort } from '../lazy-abort.ts'
 import { BaseOperation } from './base.ts'
 
 /** How many failed attempts an entry remembers: the newest. */
@@ -16,7 +17,7 @@ const MAX_ATTEMPTS_KEPT = 20
 /** What a body is told about its attempt. */
 export interface Attempt {
   readonly attempt: number
-  readonly signal: AbortSignal
+  readonly abort: LazyAbort
 }
 
 /** A step whose body runs here. */
@@ -24,7 +25,7 @@ export class InlineStep extends BaseOperation {
   readonly #body: (attempt: Attempt) => unknown
   readonly #policy: BodyPolicy
   /** The attempt that is running. A late result of an earlier one finds another, or none, here. */
-  #running: AbortController | null = null
+  #running: LazyAbort | null = null
   #gated = false
   /** How many outcomes the function had been given when it asked for this step. */
   readonly #after: number
@@ -80,21 +81,21 @@ export class InlineStep extends BaseOperation {
   }
 
   #start(): void {
-    const controller = new AbortController()
+    const abort = new LazyAbort()
     const startedAt = this.host.env.now()
     const attempt = this.#attempts().length === 0 ? 1 : (this.#attempts().at(-1)?.attempt ?? 0) + 1
-    this.#running = controller
+    this.#running = abort
     this.phase = 'busy'
     this.host.observe({ type: 'body-started', key: this.key, attempt, after: this.#after })
-    const cancelTimeout = this.#armTimeout(controller, startedAt)
+    const cancelTimeout = this.#armTimeout(abort, startedAt)
     const settle = (outcome: 'succeeded' | 'failed', finish: () => void): void => {
-      const late = this.#running !== controller
+      const late = this.#running !== abort
       this.host.observe({ type: 'body-ended', key: this.key, attempt, outcome: late ? 'late' : outcome })
       if (late) return
       cancelTimeout()
       finish()
     }
-    this.#call({ attempt, signal: controller.signal }).then(
+    this.#call({ attempt, abort }).then(
       (value) => settle('succeeded', () => this.#succeeded(value, startedAt)),
       (error: unknown) => settle('failed', () => this.#failed(error, startedAt)),
     )
@@ -104,15 +105,15 @@ export class InlineStep extends BaseOperation {
     return await insideBody({ runId: this.host.run.id, key: this.key }, () => this.#body(attempt))
   }
 
-  #armTimeout(controller: AbortController, startedAt: number): () => void {
+  #armTimeout(abort: LazyAbort, startedAt: number): () => void {
     const { timeout } = this.#policy
     if (timeout === null) return () => {}
     return this.host.env.setTimer(timeout, () => {
-      if (this.#running !== controller) return
+      if (this.#running !== abort) return
       const error = new StepTimeoutError(
         `An attempt of step "${this.key}" took longer than its ${timeout} ms.`,
       )
-      controller.abort(error)
+      abort.abort(error)
       this.#failed(error, startedAt)
     })
   }

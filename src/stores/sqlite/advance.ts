@@ -20,8 +20,9 @@ const wait = `UPDATE perdure_runs SET ${stopAs('waiting')},
   due_at = CASE WHEN deliveries > ? THEN ? ELSE ? END, seen = ?
   WHERE number = ? RETURNING status, due_at`
 
+// A cancel that was accepted meanwhile does not wait for the retry.
 const retry = `UPDATE perdure_runs SET ${stopAs('pending')},
-  due_at = ?, seen = ?, attempt = ?, epoch = ?, error = ?
+  due_at = CASE WHEN cancel_reason IS NULL THEN ? ELSE ? END, seen = ?, attempt = ?, epoch = ?, error = ?
   WHERE number = ? RETURNING status, due_at`
 
 const setAside = `UPDATE perdure_runs SET
@@ -75,7 +76,7 @@ function transition(database: Database, run: number, to: Transition, now: number
     case 'waiting':
       return database.get(wait, to.seen, now, to.dueAt, to.seen, run)
     case 'pending':
-      return database.get(retry, to.dueAt, to.seen, to.attempt, to.epoch, to.error, run)
+      return database.get(retry, to.dueAt, now, to.seen, to.attempt, to.epoch, to.error, run)
     case 'paused':
       return database.get(setAside, now, to.seen, to.error, run)
     default:

@@ -51,7 +51,7 @@ const cancelAtOnce = `UPDATE perdure_runs SET
   WHERE id = ? RETURNING status, due_at`
 
 const askToCancel = `UPDATE perdure_runs SET
-  cancel_reason = ?, deliveries = deliveries + 1, pause_requested = 0, paused_from = NULL,
+  cancel_reason = coalesce(cancel_reason, ?), deliveries = deliveries + 1, pause_requested = 0, paused_from = NULL,
   due_at = CASE status WHEN 'running' THEN due_at ELSE ? END,
   status = CASE status WHEN 'running' THEN status ELSE 'pending' END
   WHERE id = ? RETURNING status, due_at`
@@ -77,7 +77,7 @@ interface CancelRow extends StateRow {
   readonly cancel_reason: string | null
 }
 
-/** Accepts a request to cancel. A second one, also after the first took effect, changes nothing. */
+/** Accepts a request to cancel. A second one changes nothing, but takes a paused run out of its pause. */
 export function cancel(database: Database, request: CancelRequest, now: number): WriteResult {
   const { runId, reason, error } = request
   const run = database.get<CancelRow>(selectForCancel, runId)
@@ -85,7 +85,8 @@ export function cancel(database: Database, request: CancelRequest, now: number):
   if (run.status === 'completed' || run.status === 'failed') {
     return { status: 'refused', runStatus: run.status }
   }
-  if (run.status === 'cancelled' || run.cancel_reason !== null) return ok(run)
+  const accepted = run.cancel_reason !== null && run.status !== 'paused'
+  if (run.status === 'cancelled' || accepted) return ok(run)
   // A run that never started has nothing to clean up, and without a parent nobody to tell.
   if (run.fence === 0 && run.parent_id === null) {
     return ok(database.get<StateRow>(cancelAtOnce, reason, error, now, now, runId))

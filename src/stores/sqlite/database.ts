@@ -14,12 +14,12 @@ export interface DatabaseOptions {
   readonly driver: string | null
 }
 
-/** A transaction that met another process's lock is done again this often before the caller is told. */
-const BUSY_ATTEMPTS = 3
+/** How often at most a transaction is done that meets another process's lock within the time it may wait. */
+const BUSY_ATTEMPTS = 5
 
 /** The write-ahead log is folded back at this many pages of 4 KiB, and cut to `WAL_LIMIT` bytes if it grew beyond. */
-const CHECKPOINT_PAGES = 4_000
-const WAL_LIMIT = 32 * 1024 * 1024
+const CHECKPOINT_PAGES = 1_000
+const WAL_LIMIT = 8 * 1024 * 1024
 
 const CACHE_KIB = 32 * 1024
 
@@ -71,11 +71,12 @@ export class Database {
    * statement alone could never succeed on an old snapshot.
    */
   write<T>(body: () => T): T {
+    const patience = performance.now() + this.#options.busyTimeout
     for (let attempt = 1; ; attempt++) {
       try {
         return this.#transaction(body)
       } catch (error) {
-        if (!isBusy(error) || attempt === BUSY_ATTEMPTS) throw error
+        if (!isBusy(error) || attempt === BUSY_ATTEMPTS || performance.now() >= patience) throw error
       }
     }
   }
@@ -84,12 +85,13 @@ export class Database {
   savepoint<T>(body: () => T): T {
     this.run('SAVEPOINT perdure_write')
     try {
-      return body()
-    } catch (error) {
-      this.run('ROLLBACK TO perdure_write')
-      throw error
-    } finally {
+      const result = body()
       this.run('RELEASE perdure_write')
+      return result
+    } catch (error) {
+      this.#attempt('ROLLBACK TO perdure_write')
+      this.#attempt('RELEASE perdure_write')
+      throw error
     }
   }
 
@@ -117,16 +119,17 @@ export class Database {
       this.run('COMMIT')
       return result
     } catch (error) {
-      this.#rollback()
+      this.#attempt('ROLLBACK')
       throw error
     }
   }
 
-  #rollback(): void {
+  /** Undoes, where there may be nothing to undo: after a full disk or an I/O error SQLite has done so itself. */
+  #attempt(sql: string): void {
     try {
-      this.run('ROLLBACK')
+      this.run(sql)
     } catch {
-      // After a full disk or an I/O error SQLite has rolled back by itself.
+      // The error that led here says more than this one.
     }
   }
 

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { describe, StoreError } from '../../core/errors.ts'
 
 /** The primary result code of an SQLite error, e.g. `BUSY`; `null` if it is none. */
@@ -52,7 +52,7 @@ function isMissingSchema(error: unknown): boolean {
 /** The error of this package for whatever went wrong with the database at `path`. */
 export function toStoreError(error: unknown, path: string): StoreError {
   if (error instanceof StoreError) return error
-  const place = `The SQLite database ${resolve(path)}`
+  const place = `The SQLite database ${path}`
   const options = { cause: error }
   switch (resultCode(error)) {
     case 'FULL':
@@ -91,7 +91,7 @@ function reason(error: unknown): string {
 function readOnlyError(path: string, options: { readonly cause: unknown }): StoreError {
   return new StoreError(
     'read-only',
-    `The SQLite database ${resolve(path)} cannot be written. Make the file and its folder writable (SQLite ` +
+    `The SQLite database ${path} cannot be written. Make the file and its folder writable (SQLite ` +
       'creates files beside it), or open it with { readOnly: true } and only read.',
     options,
   )
@@ -99,7 +99,7 @@ function readOnlyError(path: string, options: { readonly cause: unknown }): Stor
 
 /** SQLite says the same for a missing folder, a folder in place of a file, and missing permissions. */
 function cannotOpen(path: string, options: { readonly cause: unknown }): StoreError {
-  const folder = dirname(resolve(path))
+  const folder = dirname(path)
   if (!existsSync(folder)) {
     const message = `The folder ${folder} of the SQLite database does not exist. Create it, or name another path.`
     return new StoreError('unavailable', message, options)
@@ -107,7 +107,7 @@ function cannotOpen(path: string, options: { readonly cause: unknown }): StoreEr
   if (!isWritable(folder) || (existsSync(path) && !isWritable(path))) return readOnlyError(path, options)
   return new StoreError(
     'unavailable',
-    `The SQLite database ${resolve(path)} cannot be opened. See whether it is a file that this process may read.`,
+    `The SQLite database ${path} cannot be opened. See whether it is a file that this process may read.`,
     options,
   )
 }

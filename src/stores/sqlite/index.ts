@@ -1,4 +1,5 @@
 /** The SQLite store: one file, no server; several processes of one machine may share it. */
+import { resolve } from 'node:path'
 import { InvalidArgumentError } from '../../core/errors.ts'
 import type { Store } from '../../ports/store.ts'
 import { ThreadClient } from './client.ts'
@@ -59,5 +60,10 @@ function checked(path: string, options: SqliteOptions): DatabaseOptions {
         "a class cannot enter the store's thread.",
     )
   }
-  return { path, synchronous, busyTimeout, driver, readOnly }
+  return { path: absolute(path), synchronous, busyTimeout, driver, readOnly }
+}
+
+/** The thread starts with the first call, when the process may have another current folder. */
+function absolute(path: string): string {
+  return path === ':memory:' || path.startsWith('file:') ? path : resolve(path)
 }

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { heartbeat, reap } from './leases.ts'
 import { listRuns } from './list.ts'
 import { migrate } from './migrate.ts'
-import { packResults, unpackWrites } from './packing.ts'
+import { packJournals, packResults, unpackWrites } from './packing.ts'
 import type { Arguments, Method, Request, Result } from './protocol.ts'
 import { prune } from './prune.ts'
 import { getRun, journal, stats } from './reads.ts'
@@ -17,7 +17,7 @@ const operations: Operations = {
   migrate,
   commit: (database, writes, now) => packResults(commit(database, unpackWrites(writes), now)),
   claim,
-  journal,
+  journal: (database, runIds, options) => packJournals(journal(database, runIds, options)),
   heartbeat,
   reap,
   nextDue,

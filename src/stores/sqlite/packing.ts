@@ -1,15 +1,19 @@
 /**
- * Copying an object between threads costs more than writing a row to SQLite. So the writes of a commit, and
- * their results, cross the boundary as one flat list of plain values; only what is rare travels as it is.
+ * Copying an object between threads costs nearly as much as writing a row to SQLite. So the writes of a commit,
+ * their results, and journals cross the boundary as one flat list of plain values; only what is rare travels
+ * as it is.
  */
 import type { Entry, RunStatus } from '../../core/run.ts'
-import type { AdvanceWrite, Write, WriteResult } from '../../ports/store.ts'
+import type { AdvanceWrite, RunJournal, Write, WriteResult } from '../../ports/store.ts'
 
 /** Writes as a flat list: for each an `AdvanceWrite` value by value, or `null` and the write itself. */
 export type PackedWrites = readonly unknown[]
 
 /** Results as a flat list: for each the state of the run, or `null` and the result itself. */
 export type PackedResults = readonly unknown[]
+
+/** Journals as a flat list: the entries value by value, the rest as it is. */
+export type PackedJournals = readonly unknown[]
 
 /** Writes, ready to be sent. */
 export function packWrites(writes: readonly Write[]): PackedWrites {
@@ -50,9 +54,30 @@ export function unpackResults(packed: PackedResults): readonly WriteResult[] {
   })
 }
 
+/** Journals, ready to be sent. */
+export function packJournals(journals: readonly RunJournal[]): PackedJournals {
+  const list: unknown[] = [journals.length]
+  for (const { runId, run, inbox, entries } of journals) {
+    list.push(runId, run, inbox)
+    packEntries(list, entries)
+  }
+  return list
+}
+
+/** The journals that were sent. */
+export function unpackJournals(packed: PackedJournals): readonly RunJournal[] {
+  const read = new Reader(packed)
+  return read.list(() => ({
+    runId: read.next(),
+    run: read.next(),
+    inbox: read.next(),
+    entries: read.list(() => unpackEntry(read)),
+  }))
+}
+
 function packAdvance(list: unknown[], write: AdvanceWrite): void {
-  list.push(write.runId, write.worker, write.fence, write.progress, write.to, write.entries.length)
-  for (const entry of write.entries) packEntry(list, entry)
+  list.push(write.runId, write.worker, write.fence, write.progress, write.to)
+  packEntries(list, write.entries)
   list.push(unlessEmpty(write.children), unlessEmpty(write.deliveries))
   list.push(unlessEmpty(write.deliveriesIfCancelled), unlessEmpty(write.cancels), unlessEmpty(write.consumed))
 }
@@ -74,9 +99,12 @@ function unpackAdvance(read: Reader, runId: string): AdvanceWrite {
   }
 }
 
-function packEntry(list: unknown[], entry: Entry): void {
-  list.push(entry.key, entry.kind, entry.status, entry.target, entry.childId, entry.epoch, entry.order)
-  list.push(entry.value, unlessEmpty(entry.attempts), entry.dueAt, entry.startedAt, entry.endedAt)
+function packEntries(list: unknown[], entries: readonly Entry[]): void {
+  list.push(entries.length)
+  for (const entry of entries) {
+    list.push(entry.key, entry.kind, entry.status, entry.target, entry.childId, entry.epoch, entry.order)
+    list.push(entry.value, unlessEmpty(entry.attempts), entry.dueAt, entry.startedAt, entry.endedAt)
+  }
 }
 
 function unpackEntry(read: Reader): Entry {

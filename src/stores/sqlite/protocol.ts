@@ -1,11 +1,12 @@
 /** What the main thread and the store's thread say to each other. Plain data on both sides. */
 import type { StoreFailure } from '../../core/errors.ts'
 import type { Store } from '../../ports/store.ts'
-import type { PackedResults, PackedWrites } from './packing.ts'
+import type { PackedJournals, PackedResults, PackedWrites } from './packing.ts'
 
 /** What the thread carries out: the methods of the store. */
-interface Methods extends Omit<Store, 'name' | 'commit'> {
+interface Methods extends Omit<Store, 'name' | 'commit' | 'journal'> {
   commit(writes: PackedWrites, now: number): Promise<PackedResults>
+  journal(...args: Parameters<Store['journal']>): Promise<PackedJournals>
 }
 
 /** The name of a method. */

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '../../core/errors.ts'
 import type { Store } from '../../ports/store.ts'
 import { decodeCursor } from '../sql/cursor.ts'
 import type { ThreadClient } from './client.ts'
-import { packWrites, unpackResults } from './packing.ts'
+import { packWrites, unpackJournals, unpackResults } from './packing.ts'
 
 /** The store as the engine sees it: each method is a call to the thread. */
 export function threadedStore(name: string, thread: ThreadClient): Store {
@@ -13,15 +13,19 @@ export function threadedStore(name: string, thread: ThreadClient): Store {
       return unpackResults(await thread.call('commit', packWrites(writes), now))
     },
     claim: (request) => thread.call('claim', request),
-    journal: (runIds, options) => thread.call('journal', runIds, options),
+    async journal(runIds, options) {
+      return unpackJournals(await thread.call('journal', runIds, options))
+    },
     heartbeat: (worker, now) => thread.call('heartbeat', worker, now),
     reap: (now, limit) => thread.call('reap', now, limit),
     nextDue: (request) => thread.call('nextDue', request),
     getRun: (id) => thread.call('getRun', id),
     async listRuns(filter) {
       // Checked here: an error of the caller should not travel through the thread as a failure of the store.
-      if (!(filter.limit >= 1 && filter.limit <= 1_000)) {
-        throw new InvalidArgumentError(`The limit of a list must be from 1 to 1,000, not ${filter.limit}.`)
+      if (!Number.isInteger(filter.limit) || filter.limit < 1 || filter.limit > 1_000) {
+        throw new InvalidArgumentError(
+          `The limit of a list must be a number from 1 to 1,000, not ${filter.limit}.`,
+        )
       }
       if (filter.cursor !== undefined) decodeCursor(filter.cursor)
       return thread.call('listRuns', filter)

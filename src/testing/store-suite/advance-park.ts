@@ -56,6 +56,13 @@ export function advanceParkTests({ describe, scenario }: Suite): void {
       matches(await runOf(store, 'b'), { status: 'waiting', dueAt: T })
     })
 
+    scenario('makes a failed attempt due at once if its cancel was accepted', async (store) => {
+      const run = await started(store, { id: 'a' })
+      await apply(store, cancelOf('a'), T + 1)
+      const to = { ...PENDING, dueAt: T + 3_600_000 } as const
+      assert.deepEqual(await apply(store, advanceOf(run, to), T + 2), { status: 'pending', dueAt: T + 2 })
+    })
+
     scenario('makes a failed attempt due again', async (store) => {
       const run = await started(store, { id: 'a' })
       const state = await apply(store, advanceOf(run, PENDING))

@@ -126,6 +126,14 @@ function againTests({ scenario }: Suite): void {
     assert.deepEqual(await runOf(store, 'a'), before)
   })
 
+  scenario('takes a paused run out of its pause the second time', async (store) => {
+    const run = await started(store, { id: 'a' })
+    await apply(store, cancelOf('a'), T + 1)
+    await apply(store, advanceOf(run, PAUSED), T + 2)
+    assert.deepEqual(await apply(store, second, T + 3), { status: 'pending', dueAt: T + 3 })
+    matches(await runOf(store, 'a'), { status: 'pending', cancelReason: 'not needed', pausedFrom: null })
+  })
+
   scenario('changes nothing the second time while the run is running', async (store) => {
     await started(store, { id: 'a' })
     await store.commit([cancelOf('a'), second], T)
