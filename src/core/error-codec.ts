@@ -149,10 +149,7 @@ function messageOf(thrown: unknown): string {
   if (typeof message === 'string') return cut(message, MAX_ERROR_MESSAGE)
   if (message === undefined && isErrorObject(thrown)) return ''
   const subject = message === undefined ? thrown : message
-  return cut(
-    guarded(() => describe(subject)) ?? 'Something was thrown that cannot be read.',
-    MAX_ERROR_MESSAGE,
-  )
+  return cut(describe(subject), MAX_ERROR_MESSAGE)
 }
 
 function stackOf(thrown: unknown, { name, message }: ErrorRecord): string | undefined {

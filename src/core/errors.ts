@@ -3,6 +3,8 @@
  * say what to do next. Catch them by class or, where two copies of the package may be loaded, by `code`.
  */
 
+import { MAX_ERROR_MESSAGE } from './limits.ts'
+
 /** Marks errors across copies of the package: `instanceof` fails there, a registered symbol does not. */
 export const errorBrand: unique symbol = Symbol.for('perdure.error') as never
 
@@ -268,14 +270,11 @@ export class RetryAfterError extends PerdureError {
 /** One line about anything that was thrown. Never throws itself. */
 export function describe(thrown: unknown): string {
   try {
-    if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`.slice(0, MAX_DESCRIPTION)
+    if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`.slice(0, MAX_ERROR_MESSAGE)
     const text = typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown))
-    return text.slice(0, MAX_DESCRIPTION)
+    return text.slice(0, MAX_ERROR_MESSAGE)
   } catch {
     // A getter, a proxy or a cycle in it throws.
-    return 'something that cannot be described'
+    return 'something that cannot be read'
   }
 }
-
-/** Longest description, in characters: it ends up in messages and logs. */
-const MAX_DESCRIPTION = 2000

@@ -172,7 +172,7 @@ const NO_EVENT = encodeValue(null, { what: 'no event', maxBytes: 1024 })
 /** What a change of a run makes true for ever. */
 function factsOf({ run, item }: Stored): string[] {
   const facts = [keyOf('start', run.id), keyOf('result', run.id, run.status)]
-  if (run.cancelReason !== null) facts.push(keyOf('cancel', run.id))
+  if (run.cancelReason !== null || run.status === 'cancelled') facts.push(keyOf('cancel', run.id))
   if (item !== null) facts.push(keyOf('event', run.id, item.id))
   return facts
 }

@@ -51,7 +51,7 @@ export class Replay {
     for (const entry of entries) {
       if (entry.kind === 'checkpoint') continue
       this.#entries.set(entry.key, entry)
-      if (entry.epoch === epoch && entry.kind !== 'interrupt') this.#unasked.add(entry.key)
+      if (entry.epoch === epoch && binds(entry)) this.#unasked.add(entry.key)
     }
     this.#outcomes = entries
       .filter((entry) => entry.epoch === epoch && entry.order !== null)
@@ -69,7 +69,9 @@ export class Replay {
     if (entry === undefined) return { type: 'fresh' }
     const fits = entry.kind === asked.kind && entry.target === asked.target
     if (entry.epoch !== this.#epoch) {
-      if (!fits || entry.status === 'failed') return { type: 'fresh' }
+      // What has failed, or was being tried again, is begun anew. A body that must not run twice is not.
+      const begun = entry.kind === 'step' && entry.status === 'waiting'
+      if (!fits || begun || entry.status === 'failed') return { type: 'fresh' }
       return { type: entry.status === 'succeeded' ? 'carried' : 'open', entry }
     }
     if (!fits) return { type: 'mismatch', error: differs(entry, asked) }
@@ -110,7 +112,7 @@ export class Replay {
 
   /** What is wrong with the function having ended here, if anything. */
   endedEarly(): NonDeterminismError | null {
-    const missing = [...this.#unasked].filter((key) => this.#entries.get(key)?.target !== PATCH_TARGET)
+    const missing = [...this.#unasked]
     if (missing.length === 0) return null
     const names = missing.slice(0, 5).map((key) => `${quote(key)} (${this.#entries.get(key)?.kind})`)
     const more = missing.length > 5 ? ` and ${missing.length - 5} more` : ''
@@ -120,8 +122,13 @@ export class Replay {
   }
 }
 
-/** The target of the markers that `step.patched` writes; a marker that is no longer asked for does no harm. */
+/** The target of the markers that `step.patched` writes. */
 export const PATCH_TARGET = 'patched'
+
+/** Whether the code must ask for the entry. A patch marker that is no longer asked for does no harm. */
+function binds({ kind, target }: Entry): boolean {
+  return kind !== 'interrupt' && !(kind === 'value' && target === PATCH_TARGET)
+}
 
 const ADVICE =
   'The workflow was changed under a running run, or its code between steps is not deterministic. Restore the ' +

@@ -21,6 +21,9 @@ import { Waiters } from './waiters.ts'
 import { Worker } from './worker.ts'
 import type { Workflow } from './workflow.ts'
 
+const DEFAULT_PAGE = 100
+const MAX_PAGE = 1000
+
 /**
  * Makes an engine. Nothing is read or written before the first call.
  *
@@ -51,6 +54,8 @@ class LocalEngine implements Engine {
   #worker: Worker | null = null
   #release: () => void = () => {}
   #closing: Promise<void> | null = null
+  /** Step bodies may use the engine until the last of them has ended. */
+  #closed = false
 
   constructor(options: EngineOptions) {
     this.#options = options
@@ -81,6 +86,7 @@ class LocalEngine implements Engine {
     }
     const lanes = queues === undefined ? null : queues.map((queue) => checkName(queue, 'A queue'))
     if (this.#worker !== null) throw new InvalidArgumentError('This engine works already; close it first.')
+    if (this.#closing !== null) throw new EngineClosedError()
     const worker = new Worker(
       {
         store: this.#store,
@@ -130,8 +136,12 @@ class LocalEngine implements Engine {
   }
 
   async listRuns(filter: Partial<RunFilter> = {}): Promise<RunPage> {
+    const { limit = DEFAULT_PAGE } = filter
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+      throw new InvalidArgumentError(`The limit of listRuns is a whole number from 1 to ${MAX_PAGE}.`)
+    }
     await this.#ready()
-    return await this.#store.listRuns({ limit: 100, ...filter })
+    return await this.#store.listRuns({ ...filter, limit })
   }
 
   async stats(): Promise<readonly RunCount[]> {
@@ -190,7 +200,7 @@ class LocalEngine implements Engine {
   }
 
   #refuseIfClosed(): void {
-    if (this.#closing !== null) throw new EngineClosedError()
+    if (this.#closed) throw new EngineClosedError()
   }
 
   #heard(hints: readonly Hint[]): void {
@@ -222,6 +232,7 @@ class LocalEngine implements Engine {
         error: String(error),
       })
     }
+    this.#closed = true
     await this.#committer.drained()
     this.#committer.close()
     this.#waiters.close()

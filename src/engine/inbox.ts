@@ -11,14 +11,18 @@ interface Arrival {
 /** What was delivered to a run and not consumed yet, and the rule by which it meets the operations. */
 export class Inbox {
   readonly #known = new Set<string>()
-  #items: InboxItem[] = []
+  /** Oldest first, by what waits for them. */
+  readonly #items = new Map<string, InboxItem[]>()
 
   /** Adds items, oldest first; those that this execution has had before are ignored. */
   add(items: readonly InboxItem[]): void {
     for (const item of items) {
       if (this.#known.has(item.id)) continue
       this.#known.add(item.id)
-      this.#items.push(item)
+      const address = addressOf(item.kind, item.name)
+      const others = this.#items.get(address)
+      if (others === undefined) this.#items.set(address, [item])
+      else others.push(item)
     }
   }
 
@@ -27,39 +31,35 @@ export class Inbox {
    * waits of their name in the order of the waits; an event that came after a wait's timeout is not for it.
    */
   distribute(operations: Iterable<Operation>, now: number): void {
-    const waiting = [...operations].filter((operation) => operation.phase === 'waiting')
-    const arrivals = this.#match(waiting)
-    for (const operation of waiting) {
-      if (operation.dueAt !== null && operation.dueAt <= now) {
-        arrivals.push({ at: operation.dueAt, operation, item: null })
+    const arrivals: Arrival[] = []
+    for (const operation of operations) {
+      if (operation.phase !== 'waiting') continue
+      const item = this.#take(operation)
+      if (item !== null) arrivals.push({ at: item.at, operation, item })
+      else if (operation.dueAt !== null && operation.dueAt <= now) {
+        arrivals.push({ at: operation.dueAt, operation, item })
       }
     }
     arrivals.sort((a, b) => a.at - b.at || a.operation.asked - b.operation.asked)
     for (const { operation, item } of arrivals) {
-      if (operation.phase !== 'waiting') continue
       if (item === null) operation.due(now)
       else operation.deliver(item)
     }
   }
 
-  /** Pairs items with operations; paired items leave the inbox. */
-  #match(waiting: readonly Operation[]): Arrival[] {
-    if (this.#items.length === 0) return []
-    const arrivals: Arrival[] = []
-    const taken = new Set<Operation>()
-    this.#items = this.#items.filter((item) => {
-      const operation = waiting.find((candidate) => !taken.has(candidate) && isFor(item, candidate))
-      if (operation === undefined) return true
-      taken.add(operation)
-      arrivals.push({ at: item.at, operation, item })
-      return false
-    })
-    return arrivals
+  /** The oldest item for an operation; it leaves the inbox. */
+  #take({ key, event, dueAt }: Operation): InboxItem | null {
+    if (this.#items.size === 0) return null
+    const address = event === null ? addressOf('child', key) : addressOf('event', event)
+    const items = this.#items.get(address)
+    const [oldest] = items ?? []
+    if (items === undefined || oldest === undefined || (dueAt !== null && oldest.at > dueAt)) return null
+    items.shift()
+    if (items.length === 0) this.#items.delete(address)
+    return oldest
   }
 }
 
-function isFor(item: InboxItem, operation: Operation): boolean {
-  if (item.kind === 'child') return operation.key === item.name
-  if (operation.event !== item.name) return false
-  return operation.dueAt === null || item.at <= operation.dueAt
+function addressOf(kind: InboxItem['kind'], name: string): string {
+  return `${kind}:${name}`
 }

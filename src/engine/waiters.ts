@@ -42,8 +42,10 @@ export class Waiters {
       const others = this.#waiters.get(runId)
       if (others !== undefined) others.add(waiter)
       else {
-        this.#waiters.set(runId, new Set([waiter]))
-        this.#lookLater(runId, this.#isHere(runId) ? this.#pollInterval : 0)
+        const waiters = new Set([waiter])
+        this.#waiters.set(runId, waiters)
+        if (this.#isHere(runId)) this.#lookLater(runId, waiters, this.#pollInterval)
+        else void this.#look(runId).then(() => this.#lookLater(runId, waiters, FIRST_LOOK_MS))
       }
       signal?.addEventListener('abort', () => this.#leave(runId, waiter), { once: true })
     })
@@ -74,17 +76,13 @@ export class Waiters {
     if (waiters?.size === 0) this.#waiters.delete(runId)
   }
 
-  #lookLater(runId: string, delayMs: number): void {
-    if (delayMs === 0) {
-      void this.#look(runId).then(() => this.#lookLater(runId, FIRST_LOOK_MS))
-      return
-    }
-    const waiters = this.#waiters.get(runId)
-    if (waiters === undefined) return
+  /** Looks again and again while these waiters wait. */
+  #lookLater(runId: string, waiters: ReadonlySet<Waiter>, delayMs: number): void {
+    if (this.#waiters.get(runId) !== waiters) return
     this.#env.setTimer(delayMs, () => {
-      // Another generation of waiters has a timer of its own.
       if (this.#waiters.get(runId) !== waiters) return
-      void this.#look(runId).then(() => this.#lookLater(runId, Math.min(delayMs * 2, this.#pollInterval)))
+      const next = Math.min(delayMs * 2, this.#pollInterval)
+      void this.#look(runId).then(() => this.#lookLater(runId, waiters, next))
     })
   }
 

@@ -156,7 +156,8 @@ export class Worker implements ExecutionOwner {
     }
     const now = this.#parts.env.now()
     const record = claimed(created(run, now), claimedBy, now)
-    this.#begin(record, { runId: run.id, run: record, entries: run.entries, inbox: [] })
+    if (this.#stopping) this.#handBack(record)
+    else this.#begin(record, { runId: run.id, run: record, entries: run.entries, inbox: [] })
   }
 
   parked(execution: Execution): void {

@@ -209,7 +209,7 @@ export interface Store {
    * then the longest due. Its cost does not grow with runs that are parked, ended, or of other workflows.
    */
   claim(request: ClaimRequest): Promise<readonly RunRecord[]>
-  /** The state of these runs; without `entries`, only the run and its inbox. */
+  /** The state of these runs, each as of one moment; without `entries`, only the run and its inbox. */
   journal(runIds: readonly string[], options: { readonly entries: boolean }): Promise<readonly RunJournal[]>
   /** Renews (or registers, or ends) a worker's lease. */
   heartbeat(worker: WorkerLease, now: number): Promise<Heartbeat>

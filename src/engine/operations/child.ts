@@ -38,9 +38,13 @@ export class Child extends BaseOperation {
 
   override interrupt(reason: unknown): void {
     const childId = this.entry?.childId
-    if (childId === null || childId === undefined) return
+    // On a replay the entry says already what became of it.
+    if (this.phase !== 'waiting' || childId === null || childId === undefined) return
     const why = `its parent was interrupted: ${describe(reason)}`
-    this.host.addCancel({ runId: childId, reason: why, error: encodeError(cancellation(why)) })
+    const error = encodeError(cancellation(why))
+    this.host.addCancel({ runId: childId, reason: why, error })
+    // If this run starts over, it shall start another child.
+    this.write(this.ended('failed', error))
   }
 
   #cancelled(outcome: ChildOutcome): string {
