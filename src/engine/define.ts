@@ -7,14 +7,14 @@ import type { RetryPolicy } from '../core/run.ts'
 import type { Workflow, WorkflowContext, WorkflowFunction } from './workflow.ts'
 
 /** The options of `defineWorkflow`. Durations: milliseconds, or text such as `'90s'`, `'1h 30m'`. */
-export interface WorkflowOptions<Input, Parsed = Input> {
+export interface WorkflowOptions<Input = unknown> {
   /** Unique in an engine, among workflows of the same version and functions. At most 256 bytes. */
   readonly name: string
   /**
    * Checks, and may transform, the input: at start, and again whenever the run is loaded. The journal keeps
-   * the input as it was given.
+   * the input as it was given. Any schema library that implements Standard Schema will do.
    */
-  readonly input?: StandardSchemaV1<Input, Parsed>
+  readonly input?: StandardSchemaV1
   /** The dedupe key of a run, if none is given at start. Unique per workflow while the run is retained. */
   readonly key?: (input: Input) => string
   /** Runs are executed only by workers that have the version with which they were started. */
@@ -43,9 +43,17 @@ export interface WorkflowOptions<Input, Parsed = Input> {
  *   return text
  * })
  */
-export function defineWorkflow<Input = unknown, Output = unknown, Parsed = Input>(
-  options: WorkflowOptions<Input, Parsed>,
-  fn: WorkflowFunction<Parsed, Output>,
+export function defineWorkflow<Schema extends StandardSchemaV1, Output>(
+  options: WorkflowOptions<StandardSchemaV1.InferInput<Schema>> & { readonly input: Schema },
+  fn: WorkflowFunction<StandardSchemaV1.InferOutput<Schema>, Output>,
+): Workflow<StandardSchemaV1.InferInput<Schema>, Output>
+export function defineWorkflow<Input, Output>(
+  options: WorkflowOptions<Input>,
+  fn: WorkflowFunction<Input, Output>,
+): Workflow<Input, Output>
+export function defineWorkflow<Input, Output>(
+  options: WorkflowOptions<Input>,
+  fn: WorkflowFunction<Input, Output>,
 ): Workflow<Input, Output> {
   if (typeof options !== 'object' || options === null) {
     throw new InvalidArgumentError('defineWorkflow takes an options object with a name, then the function.')
@@ -70,7 +78,7 @@ export function defineWorkflow<Input = unknown, Output = unknown, Parsed = Input
     retention: duration(options.retention, `The retention of workflow "${name}"`),
     keyOf: (input) => (key === undefined ? null : key(input)),
     // The registry hands over the input that this workflow's own schema returned.
-    call: async (context) => await fn(context as WorkflowContext<Parsed>),
+    call: async (context) => await fn(context as WorkflowContext<Input>),
   }
 }
 
@@ -86,7 +94,7 @@ function checkSchema(name: string, schema: unknown): void {
   )
 }
 
-function runRetry(name: string, retry: WorkflowOptions<unknown>['retry']): RetryPolicy | null {
+function runRetry(name: string, retry: WorkflowOptions['retry']): RetryPolicy | null {
   if (retry === undefined) return null
   const { schedule, ...backoff } = retry
   const options: RetryOptions = schedule === undefined ? backoff : { ...backoff, retrySchedule: schedule }
