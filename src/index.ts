@@ -1,11 +1,13 @@
 // Defining and running workflows.
 
+export { decodeValue } from './core/codec.ts'
 // Vocabulary.
 export { type Duration, formatDuration, parseDuration } from './core/duration.ts'
+export { decodeError } from './core/error-codec.ts'
 // Errors.
 export * from './core/errors.ts'
 export type { Backoff, RetryOptions } from './core/retry.ts'
-export type { RunRecord, RunStatus } from './core/run.ts'
+export { RUN_STATUSES, type RunRecord, type RunStatus } from './core/run.ts'
 export type {
   Engine,
   EngineOptions,

@@ -3,8 +3,9 @@
  * guarded, every part is bounded, and what cannot be kept is dropped and named.
  */
 
+import { describe } from './describe.ts'
 import { builtinErrors, type ErrorNode, type ErrorRecord } from './error-decode.ts'
-import { describe, isPerdureError } from './errors.ts'
+import { isPerdureError } from './errors.ts'
 import {
   MAX_ERROR_BYTES,
   MAX_ERROR_CAUSES,

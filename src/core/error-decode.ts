@@ -1,5 +1,6 @@
 /** How stored errors become real errors again: what a `catch` sees after a replay is what it saw before. */
 
+import { describe, errorBrand } from './describe.ts'
 import * as errors from './errors.ts'
 import { deserialize } from './serialize.ts'
 
@@ -91,7 +92,7 @@ export function decodeError(text: string): unknown {
     return thrownFrom(JSON.parse(text) as ErrorNode)
   } catch (cause) {
     throw new errors.UnserializableValueError(
-      `Stored text cannot be read as an error (${errors.describe(cause)}). It was not written by perdure, or was ` +
+      `Stored text cannot be read as an error (${describe(cause)}). It was not written by perdure, or was ` +
         'changed since.',
       { cause },
     )
@@ -124,7 +125,7 @@ function prototypeOf({ perdure, code, base }: ErrorRecord): object {
 function restoreHidden(error: Error, node: ErrorRecord): void {
   // The stack of this decoding would mislead. Assigned, since defining it makes V8 format that one first.
   error.stack = node.stack ?? `${node.name}: ${node.message}`
-  if (node.perdure) Object.defineProperty(error, errors.errorBrand, { value: true, enumerable: false })
+  if (node.perdure) Object.defineProperty(error, errorBrand, { value: true, enumerable: false })
   if (node.cause) define(error, 'cause', thrownFrom(node.cause), false)
   if (node.base === 'AggregateError') define(error, 'errors', (node.errors ?? []).map(thrownFrom), false)
   if (node.dropped) define(error, 'dropped', node.dropped, false)

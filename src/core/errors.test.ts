@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { describe as describeThrown, errorBrand } from './describe.ts'
 import * as errors from './errors.ts'
+import { MAX_ERROR_MESSAGE } from './limits.ts'
 
 /** One instance of every class that has a code of its own, and that code. */
 const instances: readonly (readonly [errors.PerdureError, string])[] = [
@@ -84,7 +86,7 @@ describe('PerdureError', () => {
 
   it('hides its brand from whoever lists or copies its fields', () => {
     const copy = { ...new errors.PermanentError('m') }
-    expect(errors.errorBrand in copy).toBe(false)
+    expect(errorBrand in copy).toBe(false)
   })
 })
 
@@ -159,15 +161,15 @@ describe('describe', () => {
     ['a record', { code: 7 }, '{"code":7}'],
     ['a record that is undefined as JSON', { toJSON() {} }, '[object Object]'],
   ])('shows %s', (_, thrown, expected) => {
-    expect(errors.describe(thrown)).toBe(expected)
+    expect(describeThrown(thrown)).toBe(expected)
   })
 
   it.each<[string, () => unknown]>([
-    ['a text', () => 'x'.repeat(9000)],
-    ['the message of an error', () => new Error('x'.repeat(9000))],
-    ['a record', () => ({ field: 'x'.repeat(9000) })],
+    ['a text', () => 'x'.repeat(50_000)],
+    ['the message of an error', () => new Error('x'.repeat(50_000))],
+    ['a record', () => ({ field: 'x'.repeat(50_000) })],
   ])('cuts %s that is long', (_, make) => {
-    expect(errors.describe(make())).toHaveLength(2000)
+    expect(describeThrown(make())).toHaveLength(MAX_ERROR_MESSAGE)
   })
 
   it.each<[string, () => unknown]>([
@@ -197,6 +199,6 @@ describe('describe', () => {
         }),
     ],
   ])('never throws, not at %s either', (_, make) => {
-    expect(errors.describe(make())).toBe('something that cannot be described')
+    expect(describeThrown(make())).toBe('something that cannot be read')
   })
 })

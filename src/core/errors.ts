@@ -3,10 +3,7 @@
  * say what to do next. Catch them by class or, where two copies of the package may be loaded, by `code`.
  */
 
-import { MAX_ERROR_MESSAGE } from './limits.ts'
-
-/** Marks errors across copies of the package: `instanceof` fails there, a registered symbol does not. */
-export const errorBrand: unique symbol = Symbol.for('perdure.error') as never
+import { describe, errorBrand } from './describe.ts'
 
 /** Options that every Perdure error takes. */
 export interface PerdureErrorOptions {
@@ -36,7 +33,12 @@ export class PerdureError extends Error {
 
 /** Whether `value` is an error of this package, of whichever copy of it. */
 export function isPerdureError(value: unknown): value is PerdureError {
-  return typeof value === 'object' && value !== null && errorBrand in value
+  try {
+    return typeof value === 'object' && value !== null && errorBrand in value
+  } catch {
+    // A revoked proxy.
+    return false
+  }
 }
 
 /** An argument has the wrong type or shape; nothing was written. */
@@ -264,17 +266,5 @@ export class RetryAfterError extends PerdureError {
   constructor(retryAfter: number | string, message = 'Try again later.', options?: PerdureErrorOptions) {
     super('RETRY_AFTER', message, options)
     this.retryAfter = retryAfter
-  }
-}
-
-/** One line about anything that was thrown. Never throws itself. */
-export function describe(thrown: unknown): string {
-  try {
-    if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`.slice(0, MAX_ERROR_MESSAGE)
-    const text = typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown))
-    return text.slice(0, MAX_ERROR_MESSAGE)
-  } catch {
-    // A getter, a proxy or a cycle in it throws.
-    return 'something that cannot be read'
   }
 }

@@ -106,7 +106,8 @@ export const childDeliversOnce = invariant(
       for (const entry of event.entries) {
         const child = runs.get(entry.childId ?? '')
         if (entry.kind !== 'child' || !hasOutcome(entry) || child === undefined) continue
-        if (agrees(entry, child.event.run)) continue
+        // Without a place in the order, it was given up by an interrupt of the parent.
+        if (entry.order === null || agrees(entry, child.event.run)) continue
         const message = `step ${entry.key} of run ${run.id} is ${entry.status}, but its child ${child.event.run.status}`
         yield { message, positions: [child.position, position] }
       }

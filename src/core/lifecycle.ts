@@ -4,8 +4,8 @@ import type { RunRecord } from './run.ts'
 
 /**
  * Why a claimed run must not be executed again, or `null`. A run with a retry policy has as many attempts as
- * the policy says, deaths of its workers included. One without may die `maxDeaths` times in a row
- * without making progress: whatever kills its process would do so for ever.
+ * the policy says, deaths of its workers included. No run may die `maxDeaths` times in a row without making
+ * progress: whatever kills its process would do so for ever.
  */
 export function poisoned(run: RunRecord, maxDeaths: number): PoisonedRunError | null {
   if (run.deaths === 0) return null

@@ -84,19 +84,25 @@ describe('what the journal knows of a request', () => {
     expect(replayOf(held).ask(step('a'))).toEqual({ type, entry: held })
   })
 
-  it.each<[EntryStatus, Answer['type']]>([
-    ['succeeded', 'carried'],
-    ['waiting', 'open'],
-    ['scheduled', 'open'],
-    ['running', 'open'],
-  ])('calls an entry from before the run started over that is %s %s', (status, type) => {
-    const held = entry('a', { status, epoch: EPOCH - 1 })
-    expect(replayOf(held).ask(step('a'))).toEqual({ type, entry: held })
+  it.each<[EntryKind, EntryStatus, Answer['type']]>([
+    ['step', 'succeeded', 'carried'],
+    ['step', 'running', 'open'],
+    ['child', 'succeeded', 'carried'],
+    ['child', 'scheduled', 'open'],
+    ['sleep', 'waiting', 'open'],
+    ['event', 'waiting', 'open'],
+  ])('calls a %s from before the run started over that is %s %s', (kind, status, type) => {
+    const held = entry('a', { kind, status, epoch: EPOCH - 1 })
+    expect(replayOf(held).ask({ key: 'a', kind, target: null })).toEqual({ type, entry: held })
   })
 
-  it('does again what had failed before the run started over', () => {
-    const held = entry('a', { status: 'failed', epoch: EPOCH - 1 })
-    expect(replayOf(held).ask(step('a'))).toEqual({ type: 'fresh' })
+  it.each<[EntryKind, EntryStatus]>([
+    ['step', 'failed'],
+    ['step', 'waiting'],
+    ['child', 'failed'],
+  ])('begins a %s anew that was %s before the run started over', (kind, status) => {
+    const held = entry('a', { kind, status, epoch: EPOCH - 1 })
+    expect(replayOf(held).ask({ key: 'a', kind, target: null })).toEqual({ type: 'fresh' })
   })
 
   it.each<[string, Partial<Asked>]>([
@@ -116,6 +122,11 @@ describe('what the journal knows of a request', () => {
       { type: 'recorded', entry: { value: '[2]' } },
       { type: 'fresh' },
     ])
+  })
+
+  it('knows a patch that the code still asks for', () => {
+    const asked = { key: 'patched:new-tax', kind: 'value', target: PATCH_TARGET } as const
+    expect(replayOf(marker('new-tax')).ask(asked).type).toBe('recorded')
   })
 
   it('takes no checkpoint for a step', () => {
@@ -225,6 +236,7 @@ describe('replaying', () => {
   it.each<[string, Entry]>([
     ['a checkpoint', entry(checkpointKey('a'), { kind: 'checkpoint' })],
     ['what the run did before it started over', entry('a', { epoch: EPOCH - 1, order: 1 })],
+    ['a patch that the code no longer asks for', marker('new-tax')],
   ])('is not prolonged by %s', (_, held) => {
     expect(replayOf(held).replaying).toBe(false)
   })
@@ -254,6 +266,14 @@ describe('a function that ends', () => {
     )
   })
 
+  it.each<EntryKind>(['child', 'event'])(
+    'must ask for a %s that is called like the mark of a patch',
+    (kind) => {
+      const replay = replayOf(entry('a', { kind, target: PATCH_TARGET }))
+      expect(replay.endedEarly()).toBeInstanceOf(NonDeterminismError)
+    },
+  )
+
   it('has ended early if it asked for the entry as something else', () => {
     const replay = replayOf(entry('a'))
     replay.ask({ key: 'a', kind: 'sleep', target: null })
@@ -279,13 +299,18 @@ describe('a function that does not ask for what comes next', () => {
     ['one step', ['nap'], '"nap"'],
     ['several steps, as their author wrote them', ['nap', 'a##2'], '"nap", "a#2"'],
   ])('is told of both sides while it waits for %s', (_, waitingFor, asked) => {
-    expect(replayOf(next).stalled(waitingFor).message).toContain(
+    expect(replayOf(next).stalled({ type: 'outcome', entry: next }, waitingFor).message).toContain(
       `The journal holds the outcome of "pay#1" (child) next, but the code is waiting for ${asked}.`,
     )
   })
 
   it('gets a NonDeterminismError', () => {
-    expect(replayOf(next).stalled([])).toBeInstanceOf(NonDeterminismError)
+    expect(replayOf(next).stalled({ type: 'outcome', entry: next }, [])).toBeInstanceOf(NonDeterminismError)
+  })
+
+  it('is told that a save comes next', () => {
+    const { message } = replayOf(next).stalled({ type: 'save' }, ['nap'])
+    expect(message).toContain('The journal holds a run.save next, but the code is waiting for "nap".')
   })
 })
 

@@ -22,6 +22,8 @@ export type Answer =
   /** The journal holds something else under this key. */
   | { readonly type: 'mismatch'; readonly error: NonDeterminismError }
 
+type Ordered = Entry & { readonly order: number }
+
 /** The next thing that the journal says was handed to the function. */
 export type Recorded =
   | { readonly type: 'outcome'; readonly entry: Entry }
@@ -54,8 +56,8 @@ export class Replay {
       if (entry.epoch === epoch && binds(entry)) this.#unasked.add(entry.key)
     }
     this.#outcomes = entries
-      .filter((entry) => entry.epoch === epoch && entry.order !== null)
-      .sort((a, b) => (a.order ?? 0) - (b.order ?? 0))
+      .filter((entry): entry is Ordered => entry.epoch === epoch && entry.order !== null)
+      .sort((a, b) => a.order - b.order)
   }
 
   /** Whether the code is still on a way that it has gone before. */
@@ -100,13 +102,13 @@ export class Replay {
     return this.#order
   }
 
-  /** What is wrong if the function can go no further although the journal goes on; names both sides. */
-  stalled(waitingFor: readonly string[]): NonDeterminismError {
-    const next = this.#outcomes[this.#position]
+  /** What is wrong if the function does not ask for what comes next; names both sides. */
+  stalled(next: Recorded, waitingFor: readonly string[]): NonDeterminismError {
     const asked = waitingFor.length === 0 ? 'no step' : waitingFor.map(quote).join(', ')
-    const expected = next === undefined ? 'more' : `the outcome of ${quote(next.key)} (${next.kind}) next`
+    const expected =
+      next.type === 'save' ? 'a run.save' : `the outcome of ${quote(next.entry.key)} (${next.entry.kind})`
     return new NonDeterminismError(
-      `The journal holds ${expected}, but the code is waiting for ${asked}. ${ADVICE}`,
+      `The journal holds ${expected} next, but the code is waiting for ${asked}. ${ADVICE}`,
     )
   }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { MAX_TIME } from './limits.ts'
 import { isTerminal, type NewRun, type RunRecord, type RunStatus, type Transition } from './run.ts'
 import {
   advanced,
@@ -42,9 +43,18 @@ const ends = {
   cancelled: { status: 'cancelled', output: null, error: '{"own":1}', cancelled: '{"cancelled":1}' },
 } as const satisfies { readonly [status in RunStatus]?: Transition }
 
-const park: Transition = { status: 'waiting', dueAt: null, seen: 0 }
-const retry: Transition = { status: 'pending', dueAt: 9000, seen: 0, attempt: 2, epoch: 2, error: '{"x":1}' }
-const setAside: Transition = { status: 'paused', error: '{"mismatch":1}', seen: 0 }
+type Leave<Status extends RunStatus> = Extract<Transition, { readonly status: Status }>
+
+const park: Leave<'waiting'> = { status: 'waiting', dueAt: null, seen: 0 }
+const retry: Leave<'pending'> = {
+  status: 'pending',
+  dueAt: 9000,
+  seen: 0,
+  attempt: 2,
+  epoch: 2,
+  error: '{"x":1}',
+}
+const setAside: Leave<'paused'> = { status: 'paused', error: '{"mismatch":1}', seen: 0 }
 
 const pending = created(newRun, 0)
 const running = claimed(pending, 'worker-1', 2000)
@@ -122,6 +132,18 @@ describe('a claim', () => {
   it('sets no deadline without a timeout', () => {
     const untimed = { ...pending, policy: { ...newRun.policy, timeout: null } }
     expect(claimed(untimed, 'worker-1', NOW).deadline).toBeNull()
+  })
+})
+
+describe('a time that lies beyond all dates', () => {
+  const endless = { ...pending, policy: { ...newRun.policy, timeout: MAX_TIME, retention: MAX_TIME } }
+
+  it.each<[string, number | null]>([
+    ['a deadline', claimed(endless, 'worker-1', NOW).deadline],
+    ['an expiry', advanced(claimed(endless, 'worker-1', NOW), ends.completed, NOW).expiresAt],
+    ['the expiry of a run that never started', cancelledBy(endless, 'why', NOW).expiresAt],
+  ])('is the last one, as %s', (_, time) => {
+    expect(time).toBe(MAX_TIME)
   })
 })
 

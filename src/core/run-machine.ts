@@ -73,7 +73,7 @@ export function advanced(run: RunRecord, to: Transition, now: number): RunRecord
     case 'pending':
       return released({ ...run, ...to, owner: null, dueAt: run.cancelReason === null ? to.dueAt : now })
     case 'paused':
-      return { ...run, ...to, owner: null, dueAt: now, pausedFrom: 'waiting', pauseRequested: false }
+      return setAside(run, to, now)
     case 'completed':
     case 'failed':
     case 'cancelled':
@@ -142,10 +142,11 @@ export const pauseRequested: Request = (run) => {
 
 export const resumeRequested: Request = (run, now) => {
   if (run.status === 'running' && run.pauseRequested) return { ...run, pauseRequested: false }
-  if (run.status !== 'paused' || run.pausedFrom === null) return null
-  const unseen = run.pausedFrom === 'waiting' && run.deliveries > run.seen
-  const dueAt = unseen ? now : run.dueAt
-  return { ...run, status: run.pausedFrom, pausedFrom: null, error: null, dueAt }
+  if (run.pausedFrom === null) return null
+  // The error of an attempt that is to be repeated stays; that of having been set aside is done with.
+  if (run.pausedFrom === 'pending') return { ...run, status: 'pending', pausedFrom: null }
+  const dueAt = run.deliveries > run.seen ? now : run.dueAt
+  return { ...run, status: 'waiting', pausedFrom: null, error: null, dueAt }
 }
 
 export const reviveRequested: Request = (run, now) => {
@@ -177,6 +178,14 @@ function released(run: RunRecord & { readonly status: 'pending' | 'waiting' }): 
   return { ...run, status: 'paused', pausedFrom: run.status, pauseRequested: false }
 }
 
+/** Set aside with a reason; but one whose cancel was accepted is left due, to end. */
+function setAside(run: RunRecord, { seen, error }: PauseTransition, now: number): RunRecord {
+  const left = { ...run, owner: null, dueAt: now, seen, pauseRequested: false }
+  if (run.cancelReason !== null) return { ...left, status: 'waiting' }
+  return { ...left, status: 'paused', pausedFrom: 'waiting', error }
+}
+
+type PauseTransition = Extract<Transition, { readonly status: 'paused' }>
 type EndTransition = Extract<Transition, { readonly status: 'completed' | 'failed' | 'cancelled' }>
 
 function ended(run: RunRecord, to: EndTransition, now: number): RunRecord {

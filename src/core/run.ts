@@ -188,7 +188,7 @@ export type Transition =
       readonly epoch: number
       readonly error: string | null
     }
-  /** Set aside with a reason, from `waiting`, due at once when it is resumed. */
+  /** Set aside with a reason, from `waiting`, due at once when it is resumed; one whose cancel was accepted is left due. */
   | { readonly status: 'paused'; readonly error: string | null; readonly seen: number }
   /**
    * Ends the run. `output` when completed, else `error`. If a cancel was accepted before this write, a run
@@ -201,6 +201,17 @@ export type Transition =
       /** The encoded error to keep if an accepted cancel wins. */
       readonly cancelled: string
     }
+
+/** All statuses, in the order of a run's life. */
+export const RUN_STATUSES: readonly RunStatus[] = [
+  'pending',
+  'running',
+  'waiting',
+  'paused',
+  'completed',
+  'failed',
+  'cancelled',
+]
 
 const terminal: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled'])
 

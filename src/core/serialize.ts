@@ -9,7 +9,8 @@
  */
 
 import { DevalueError, parse, type StringifyOptions, stringify } from 'devalue'
-import { describe, UnserializableValueError } from './errors.ts'
+import { describe } from './describe.ts'
+import { UnserializableValueError } from './errors.ts'
 import { MAX_VALUE_DEPTH } from './limits.ts'
 
 /** Writes an error as text; `undefined` refuses it. */

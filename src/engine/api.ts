@@ -137,19 +137,28 @@ export interface RunHandle<Output = unknown> {
   /**
    * Waits for the run to end and returns its output.
    * @throws RunFailedError with the run's error as `cause`; RunCancelledError; WaitTimeoutError when `timeout` passes
-   * first (the run goes on); RunNotFoundError if the run was pruned or deleted.
+   * first (the run goes on); RunNotFoundError if the run was pruned or deleted. A paused run is waited for.
    */
   result(options?: { readonly timeout?: Duration }): Promise<Output>
   /** The run's status now. @throws RunNotFoundError */
   status(): Promise<RunStatus>
-  /** Everything about the run but its journal. @throws RunNotFoundError */
+  /**
+   * Everything about the run but its journal. Input, output and error are encoded: `decodeValue` and `decodeError`
+   * read them. @throws RunNotFoundError
+   */
   get(): Promise<RunRecord>
   /** What happened, in order, with each step's attempts. @throws RunNotFoundError */
   history(): Promise<History>
   /** Cancels the run. @throws RunNotFoundError, RunStateError if it has ended otherwise. */
   cancel(reason?: string): Promise<void>
+  /** Sets the run aside; see `Engine.pause`. */
   pause(): Promise<void>
+  /** Ends a pause. */
   resume(): Promise<void>
+  /** Starts the failed or cancelled run over; see `Engine.revive`. */
+  revive(): Promise<void>
+  /** Makes the run due now; see `Engine.wake`. */
+  wake(): Promise<void>
 }
 
 /** The options of `fork`. */

@@ -102,25 +102,37 @@ export class Claimer {
     await this.#armForNext()
   }
 
+  /** Arms the timer for what is due next, after a claim that took all it found. */
   async #armForNext(): Promise<void> {
-    const { store, env, queues, workflows, pollInterval } = this.#options
+    const { env, pollInterval } = this.#options
+    const next = await this.#nextDue()
     const poll = addTime(env.now(), pollInterval)
-    const next = await store.nextDue({ workflows: workflows(), queues })
-    if (next !== null && next <= env.now()) {
-      // Usually something became due since the claim. If claims find nothing of it, others are faster: no storm.
-      if (this.#empty < 2) this.#again = true
-      else this.#rearm(env.now() + Math.min(pollInterval, 5 * 2 ** this.#empty))
-      return
-    }
-    this.#rearm(Math.min(next ?? poll, poll), next === null || next > poll)
+    if (next === null || next > env.now())
+      this.#rearm(Math.min(next ?? poll, poll), next === null || next > poll)
+    // Usually something became due since the claim. If claims find nothing of it, others are faster: no storm.
+    else if (this.#empty < 2) this.#again = true
+    else this.#rearm(addTime(env.now(), Math.min(pollInterval, 5 * 2 ** this.#empty)), false)
   }
 
-  /** The poll: asks only when the next run is due, and claims only if one is. */
+  async #nextDue(): Promise<number | null> {
+    const { store, queues, workflows } = this.#options
+    return await store.nextDue({ workflows: workflows(), queues })
+  }
+
+  /** The poll: asks when the next run is due, and claims if one is. */
   #poll(): void {
     if (this.#stopped || this.#looking !== null) return
-    this.#looking = this.#armForNext()
+    this.#looking = this.#pollOnce()
       .catch((error: unknown) => this.#failed(error))
       .then(() => this.#run())
+  }
+
+  async #pollOnce(): Promise<void> {
+    const { env, pollInterval } = this.#options
+    const next = await this.#nextDue()
+    const poll = addTime(env.now(), pollInterval)
+    if (next !== null && next <= env.now()) this.#again = true
+    else this.#rearm(Math.min(next ?? poll, poll), next === null || next > poll)
   }
 
   #failed(error: unknown): void {

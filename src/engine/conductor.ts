@@ -107,14 +107,15 @@ export class Conductor {
   /** The next turn. `ended`: the function has returned or thrown. */
   turn(ended: boolean): Turn {
     const recorded = this.#replay.peek()
-    if (recorded !== null && ended) return { type: 'mismatch', error: this.stall() }
+    if (recorded !== null && ended) return { type: 'mismatch', error: this.#replay.stalled(recorded, []) }
     if (recorded !== null) return { type: this.#handOutRecorded(recorded) ? 'again' : 'stalled' }
     return ended ? this.#windUp() : this.#goOn()
   }
 
-  /** What is wrong if the function does not ask for what the journal holds. */
-  stall(): NonDeterminismError {
-    return this.#replay.stalled(this.pending.keys())
+  /** What is wrong if the function still does not ask for what the journal holds; `null` if it does. */
+  stall(): NonDeterminismError | null {
+    const recorded = this.#replay.peek()
+    return recorded === null ? null : this.#replay.stalled(recorded, this.pending.keys())
   }
 
   /** Stops everything that goes on for the function. */

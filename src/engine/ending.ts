@@ -2,6 +2,7 @@ import { encodeValue } from '../core/codec.ts'
 import { addTime } from '../core/duration.ts'
 import { encodeError } from '../core/error-codec.ts'
 import { afterFailure, cancellation, endAfterInterrupt } from '../core/lifecycle.ts'
+import { MAX_TIME } from '../core/limits.ts'
 import type { AttemptRecord, ChildOutcome, RunRecord } from '../core/run.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Delivery, RunState, Transition } from '../ports/store.ts'
@@ -83,7 +84,8 @@ function failure(
   if (next.type === 'fail') return failed(run, error, env.now(), attempts)
   const transition: Transition = {
     status: 'pending',
-    dueAt: addTime(env.now(), next.delayMs),
+    // No later than the deadline, so that a run which is out of time ends then.
+    dueAt: Math.min(addTime(env.now(), next.delayMs), run.deadline ?? MAX_TIME),
     seen: run.deliveries,
     attempt: run.attempt + 1,
     epoch: run.epoch + 1,

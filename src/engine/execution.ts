@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
+import { describe } from '../core/describe.ts'
 import { encodeError } from '../core/error-codec.ts'
-import { ClaimLostError, describe, type NonDeterminismError } from '../core/errors.ts'
+import { ClaimLostError, type NonDeterminismError } from '../core/errors.ts'
 import type { Answer, Asked } from '../core/replay.ts'
 import type { Entry, InboxItem, RunRecord, Transition } from '../core/run.ts'
 import type { Environment } from '../ports/environment.ts'
@@ -164,8 +165,9 @@ export class Execution implements ExecutionHost {
   }
 
   observe(event: ExecutionEvent): void {
-    const { id: runId, fence } = this.run
-    this.#observer?.({ ...event, runId, fence })
+    if (this.#observer === null) return
+    const { id: runId, workflow, fence } = this.run
+    this.#observer({ ...event, runId, workflow, fence })
   }
 
   nextAsked(): number {
@@ -310,7 +312,8 @@ export class Execution implements ExecutionHost {
   // Code that does not fit the journal.
 
   #stalled(): void {
-    if (this.#state === 'active' && this.conductor.behindJournal) this.#mismatch(this.conductor.stall())
+    const error = this.conductor.stall()
+    if (error !== null) this.#mismatch(error)
   }
 
   #mismatch(error: NonDeterminismError): void {

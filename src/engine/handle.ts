@@ -15,6 +15,7 @@ export function makeHandle<Output>(
   found: { readonly created: boolean; readonly inputDiffers: boolean },
 ): RunHandle<Output> {
   const get = async (): Promise<RunRecord> => {
+    await operations.ready()
     const run = await operations.store.getRun(id)
     if (run === null) throw new RunNotFoundError(id)
     return run
@@ -24,14 +25,20 @@ export function makeHandle<Output>(
     ...found,
     result: async ({ timeout } = {}) => {
       const ms = timeout === undefined ? null : parseDuration(timeout, 'The timeout of result()')
+      await operations.ready()
       return outputOf<Output>(id, await waitForEnd(operations, id, ms))
     },
     status: async () => (await get()).status,
     get,
-    history: () => historyOf(operations.store, id),
+    history: async () => {
+      await operations.ready()
+      return await historyOf(operations.store, id)
+    },
     cancel: (reason) => operations.cancel(id, reason),
     pause: () => operations.pause(id),
     resume: () => operations.resume(id),
+    revive: () => operations.revive(id),
+    wake: () => operations.wake(id),
   }
 }
 

@@ -5,7 +5,7 @@ import type { Birth, CancelRequest } from '../ports/store.ts'
 import type { EngineConfig } from './config.ts'
 import type { Outcome } from './operations/operation.ts'
 
-type OwnFields<Event> = Event extends EngineEvent ? Omit<Event, 'runId' | 'fence'> : never
+type OwnFields<Event> = Event extends EngineEvent ? Omit<Event, 'runId' | 'workflow' | 'fence'> : never
 
 /** An event of one execution, whose run and fence are filled in. */
 export type ExecutionEvent = OwnFields<EngineEvent>

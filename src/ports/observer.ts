@@ -4,6 +4,7 @@ export type EngineEvent =
   | {
       readonly type: 'execution-started'
       readonly runId: string
+      readonly workflow: string
       readonly fence: number
       readonly how: 'cold' | 'hot'
     }
@@ -11,14 +12,21 @@ export type EngineEvent =
   | {
       readonly type: 'execution-left'
       readonly runId: string
+      readonly workflow: string
       readonly fence: number
       readonly status: string
     }
   /** The execution is over without having written that: its claim is lost. */
-  | { readonly type: 'execution-lost'; readonly runId: string; readonly fence: number }
+  | {
+      readonly type: 'execution-lost'
+      readonly runId: string
+      readonly workflow: string
+      readonly fence: number
+    }
   | {
       readonly type: 'body-started'
       readonly runId: string
+      readonly workflow: string
       readonly fence: number
       readonly key: string
       readonly attempt: number
@@ -29,6 +37,7 @@ export type EngineEvent =
   | {
       readonly type: 'body-ended'
       readonly runId: string
+      readonly workflow: string
       readonly fence: number
       readonly key: string
       readonly attempt: number
@@ -38,6 +47,7 @@ export type EngineEvent =
   | {
       readonly type: 'handed-out'
       readonly runId: string
+      readonly workflow: string
       readonly fence: number
       readonly key: string
       readonly order: number

@@ -74,8 +74,8 @@ export interface CancelRequest {
  *   from `paused`). A second cancel changes nothing (`ok`), but takes a paused run out of its pause.
  * - `pause`: `pending` and `waiting` become `paused` (remembering which, and `dueAt`); `running` gets
  *   `pauseRequested` and its `deliveries` raised; `paused` stays.
- * - `resume`: `paused` goes back to `pausedFrom`, its error cleared, due now if it is `waiting` and has unseen
- *   deliveries; a pause that is only requested is withdrawn.
+ * - `resume`: `paused` goes back to `pausedFrom`; from `waiting` its error is cleared, and it is due now if it has
+ *   unseen deliveries; a pause that is only requested is withdrawn.
  * - `revive`: `failed` or `cancelled` becomes `pending`, due now: attempt 1, epoch + 1, deaths 0; error, output,
  *   cancel reason, start, deadline, end and expiry cleared; journal kept.
  * - `wake`: `pending` and `waiting` become due now.

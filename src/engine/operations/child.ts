@@ -1,5 +1,6 @@
+import { describe } from '../../core/describe.ts'
 import { decodeError, encodeError } from '../../core/error-codec.ts'
-import { ChildCancelledError, describe } from '../../core/errors.ts'
+import { ChildCancelledError } from '../../core/errors.ts'
 import { cancellation } from '../../core/lifecycle.ts'
 import type { Asked } from '../../core/replay.ts'
 import type { ChildOutcome, InboxItem } from '../../core/run.ts'

@@ -25,8 +25,12 @@ const retry = `UPDATE perdure_runs SET ${stopAs('pending')},
   due_at = CASE WHEN cancel_reason IS NULL THEN ? ELSE ? END, seen = ?, attempt = ?, epoch = ?, error = ?
   WHERE number = ? RETURNING status, due_at`
 
+// A run whose cancel was accepted is left due instead, to end.
 const setAside = `UPDATE perdure_runs SET
-  status = 'paused', paused_from = 'waiting', pause_requested = 0, owner = NULL, due_at = ?, seen = ?, error = ?
+  status = CASE WHEN cancel_reason IS NULL THEN 'paused' ELSE 'waiting' END,
+  paused_from = CASE WHEN cancel_reason IS NULL THEN 'waiting' ELSE NULL END,
+  pause_requested = 0, owner = NULL, due_at = ?, seen = ?,
+  error = CASE WHEN cancel_reason IS NULL THEN ? ELSE error END
   WHERE number = ? RETURNING status, due_at`
 
 const end = `UPDATE perdure_runs SET

@@ -1,4 +1,4 @@
-import { describe } from '../../core/errors.ts'
+import { describe } from '../../core/describe.ts'
 import type { Write, WriteResult } from '../../ports/store.ts'
 import { advance } from './advance.ts'
 import { control } from './control.ts'

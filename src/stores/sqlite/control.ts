@@ -22,7 +22,7 @@ const effects: Readonly<Record<Action, string>> = {
 
   resume: `UPDATE perdure_runs SET
     due_at = CASE WHEN paused_from = 'waiting' AND deliveries > seen THEN ? ELSE due_at END,
-    error = CASE status WHEN 'paused' THEN NULL ELSE error END,
+    error = CASE paused_from WHEN 'waiting' THEN NULL ELSE error END,
     status = coalesce(paused_from, status),
     paused_from = NULL,
     pause_requested = 0

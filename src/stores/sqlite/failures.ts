@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { describe, StoreError } from '../../core/errors.ts'
+import { describe } from '../../core/describe.ts'
+import { StoreError } from '../../core/errors.ts'
 
 /** The primary result code of an SQLite error, e.g. `BUSY`; `null` if it is none. */
 export function resultCode(error: unknown): string | null {

@@ -1,4 +1,4 @@
-import { describe } from '../../core/errors.ts'
+import { describe } from '../../core/describe.ts'
 import { anyDue } from './claim.ts'
 import { commitOneByOne } from './commit.ts'
 import type { Database } from './database.ts'

@@ -126,10 +126,17 @@ function againTests({ scenario }: Suite): void {
     assert.deepEqual(await runOf(store, 'a'), before)
   })
 
-  scenario('takes a paused run out of its pause the second time', async (store) => {
+  scenario('leaves a run due that is set aside after its cancel was accepted', async (store) => {
     const run = await started(store, { id: 'a' })
     await apply(store, cancelOf('a'), T + 1)
-    await apply(store, advanceOf(run, PAUSED), T + 2)
+    assert.deepEqual(await apply(store, advanceOf(run, PAUSED), T + 2), { status: 'waiting', dueAt: T + 2 })
+    matches(await runOf(store, 'a'), { cancelReason: 'not needed', pausedFrom: null, error: null })
+  })
+
+  scenario('takes a run that was paused afterwards out of its pause the second time', async (store) => {
+    await arrived(store, 'a', WAITING)
+    await apply(store, cancelOf('a'), T + 1)
+    await apply(store, controlOf('pause', 'a'), T + 2)
     assert.deepEqual(await apply(store, second, T + 3), { status: 'pending', dueAt: T + 3 })
     matches(await runOf(store, 'a'), { status: 'pending', cancelReason: 'not needed', pausedFrom: null })
   })
