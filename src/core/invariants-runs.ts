@@ -92,8 +92,9 @@ export const dueRunIsClaimed = invariant(
       yield { message: `run ${event.run.id} was due and left alone`, positions: [before.position, position] }
     }
     const end = trace.length - 1
+    const endedAt = Math.max(...trace.slice(end).map((event) => event.at))
     for (const { event, position } of lastStates(trace).values()) {
-      if (!overdue(event, trace[end]?.at ?? 0)) continue
+      if (!overdue(event, endedAt)) continue
       yield { message: `run ${event.run.id} is due and left alone`, positions: [position, end] }
     }
   },

@@ -21,7 +21,7 @@ export type Turn =
   | { readonly type: 'wait'; readonly dueAt: number | null }
   /** Nothing goes on here until `dueAt`, or until something is delivered. */
   | { readonly type: 'park'; readonly dueAt: number | null }
-  /** The function has ended, and nothing goes on any more. */
+  /** The function has ended, or is given up after an interrupt, and nothing goes on any more. */
   | { readonly type: 'end' }
 
 /**
@@ -35,6 +35,8 @@ export class Conductor {
   readonly #replay: Replay
   readonly #interrupt: Interrupt
   readonly #abort = new LazyAbort()
+  /** Since when an interrupted function has been waiting for something that is no step. */
+  #idleSince: number | null = null
   #asked = 0
   #entryCount: number
   /** The failed attempts of the outcome that was handed out last. */
@@ -138,6 +140,8 @@ export class Conductor {
     if (entry.kind === 'interrupt') {
       this.#replay.handOut()
       this.#throwAt(this.#interrupt.replay(entry))
+      // What is ready now was running then.
+      for (const operation of this.pending.inPhase('ready')) operation.interrupt(this.#interrupt.reason)
       return true
     }
     const operation = this.pending.get(entry.key)
@@ -159,9 +163,22 @@ export class Conductor {
       return { type: 'again' }
     }
     const { goesOn, dueAt, idle } = this.pending.rest(env.now(), holding)
+    if (idle) return this.#waitForFunction()
+    this.#idleSince = null
     const next = this.#interrupt.requested ? dueAt : earlier(dueAt, run.deadline)
-    // Without any operation the function awaits something that is no step: it goes on by itself.
-    return { type: goesOn || idle ? 'wait' : 'park', dueAt: next }
+    return { type: goesOn ? 'wait' : 'park', dueAt: next }
+  }
+
+  /**
+   * Without any operation the function awaits something that is no step: it goes on by itself. But an interrupted one is
+   * not waited for without end.
+   */
+  #waitForFunction(): Turn {
+    const { env, run, config } = this.#host
+    if (!this.#interrupt.requested) return { type: 'wait', dueAt: run.deadline }
+    this.#idleSince ??= env.now()
+    const patientUntil = this.#idleSince + config.abortGrace
+    return env.now() < patientUntil ? { type: 'wait', dueAt: patientUntil } : { type: 'end' }
   }
 
   #handOut({ operation, entry, consumed }: Outcome): void {

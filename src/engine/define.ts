@@ -96,6 +96,11 @@ function checkSchema(name: string, schema: unknown): void {
 
 function runRetry(name: string, retry: WorkflowOptions['retry']): RetryPolicy | null {
   if (retry === undefined) return null
+  if (typeof retry !== 'object' || retry === null) {
+    throw new InvalidArgumentError(
+      `The retry of workflow "${name}" is an object, e.g. { schedule: ['5m', '10m'] }.`,
+    )
+  }
   const { schedule, ...backoff } = retry
   const options: RetryOptions = schedule === undefined ? backoff : { ...backoff, retrySchedule: schedule }
   return compileRetry(options, `The retry of workflow "${name}"`, NO_RETRY)

@@ -84,7 +84,7 @@ class LocalEngine implements Engine {
     if (!Number.isInteger(concurrency) || concurrency < 1) {
       throw new InvalidArgumentError('The concurrency of a worker is a whole number from 1.')
     }
-    const lanes = queues === undefined ? null : queues.map((queue) => checkName(queue, 'A queue'))
+    const lanes = queues === undefined ? null : checkQueues(queues)
     if (this.#worker !== null) throw new InvalidArgumentError('This engine works already; close it first.')
     if (this.#closing !== null) throw new EngineClosedError()
     const worker = new Worker(
@@ -111,10 +111,10 @@ class LocalEngine implements Engine {
     }
   }
 
-  close({ timeout = DEFAULT_CLOSE_TIMEOUT }: { readonly timeout?: Duration } = {}): Promise<void> {
+  async close({ timeout = DEFAULT_CLOSE_TIMEOUT }: { readonly timeout?: Duration } = {}): Promise<void> {
     const graceMs = parseDuration(timeout, 'The timeout of close')
     this.#closing ??= this.#shutDown(graceMs)
-    return this.#closing
+    await this.#closing
   }
 
   async startWorkflow<Output>(
@@ -241,6 +241,11 @@ class LocalEngine implements Engine {
     if (this.#options.notifier === undefined) await this.#notifier.close()
     if (this.#options.keepStoreOpen !== true) await this.#store.close()
   }
+}
+
+function checkQueues(queues: unknown): readonly string[] {
+  if (Array.isArray(queues) && queues.length > 0) return queues.map((queue) => checkName(queue, 'A queue'))
+  throw new InvalidArgumentError('`queues` is a list of at least one queue; leave it out to work on all.')
 }
 
 function checkStore(store: unknown): Store {

@@ -12,7 +12,7 @@ import { Checkpoints } from './checkpoints.ts'
 import type { Committer } from './committer.ts'
 import { Conductor } from './conductor.ts'
 import type { EngineConfig } from './config.ts'
-import { cancelled, type Ending, endingOf, type Finish } from './ending.ts'
+import { cancelled, type Ending, endingOf, type Finish, failed } from './ending.ts'
 import type { ExecutionEvent, ExecutionHost } from './host.ts'
 import type { Operation, Outcome } from './operations/operation.ts'
 import type { Save } from './operations/save.ts'
@@ -102,7 +102,7 @@ export class Execution implements ExecutionHost {
     this.#noticeRequests()
     input.then(
       (read) => this.#call(() => call(read)),
-      (error: unknown) => this.#setAside(error),
+      (error: unknown) => this.#refuseInput(error),
     )
   }
 
@@ -155,10 +155,6 @@ export class Execution implements ExecutionHost {
     return this.#draining || this.run.pauseRequested || this.#state === 'over' || this.#outgoing.taken
   }
 
-  get handedOut(): number {
-    return this.conductor.handedOut
-  }
-
   /** Whether the execution will never answer again. */
   get isOver(): boolean {
     return this.#state === 'over' || (this.#state === 'leaving' && this.#outgoing.isEnding)
@@ -168,10 +164,6 @@ export class Execution implements ExecutionHost {
     if (this.#observer === null) return
     const { id: runId, workflow, fence } = this.run
     this.#observer({ ...event, runId, workflow, fence })
-  }
-
-  nextAsked(): number {
-    return this.conductor.nextAsked()
   }
 
   /** What the journal says of a request. A mismatch pauses the run. */
@@ -240,10 +232,6 @@ export class Execution implements ExecutionHost {
     this.touch()
   }
 
-  interruptReached(): void {
-    this.conductor.interruptReached()
-  }
-
   touch(): void {
     if (this.#scheduled || this.#state === 'over') return
     this.#scheduled = true
@@ -280,7 +268,7 @@ export class Execution implements ExecutionHost {
         this.#leave({ status: 'waiting', dueAt: turn.dueAt, seen: this.run.deliveries }, null)
         break
       case 'end':
-        this.#end(this.#finish)
+        this.#end(this.#finish ?? this.#giveUp())
     }
   }
 
@@ -299,14 +287,20 @@ export class Execution implements ExecutionHost {
     this.#committer.submit({ type: 'control', action: 'wake', runId: this.run.id }, 0).catch(() => {})
   }
 
-  #end(finish: Finish | null): void {
-    if (finish === null) return
+  #end(finish: Finish): void {
     for (const { key } of this.conductor.pending.inPhase('ready')) {
       const fields = { runId: this.run.id, step: key }
       this.env.log.warn('the workflow ended before a step of it was started; await it', fields)
     }
     const ending = endingOf(this, this.conductor.lastAttempts, finish, this.conductor.interruption)
     this.#leave(ending.transition, ending)
+  }
+
+  /** The function does not end although it was interrupted: goes on without it. */
+  #giveUp(): Finish {
+    const error = this.conductor.interruption
+    this.#stop(new ClaimLostError('The run was interrupted, and its function did not end within the grace.'))
+    return { type: 'threw', error }
   }
 
   // Code that does not fit the journal.
@@ -333,6 +327,16 @@ export class Execution implements ExecutionHost {
       return
     }
     const ending = cancelled(this.run, this.env.now())
+    this.#leave(ending.transition, ending)
+  }
+
+  /** A child that never ran tells its parent, which may handle it; any other run waits for somebody to look at it. */
+  #refuseInput(error: unknown): void {
+    if (this.run.parentId === null || this.run.fence > 1 || this.#state !== 'active') {
+      this.#setAside(error)
+      return
+    }
+    const ending = failed(this.run, error, this.env.now())
     this.#leave(ending.transition, ending)
   }
 

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, RunNotFoundError } from '../core/errors.ts'
+import { checkId } from '../core/names.ts'
 import type { Entry } from '../core/run.ts'
 import { displayKey } from '../core/step-names.ts'
 import type { NewRun } from '../ports/store.ts'
@@ -10,13 +11,14 @@ import type { Operations } from './operator.ts'
  * that step and all that came after it is done again.
  */
 export async function forkOf(operations: Operations, runId: string, options: ForkOptions): Promise<NewRun> {
+  checkId(runId, 'The id of a run')
   const { store, env } = operations
   const [journal] = await store.journal([runId], { entries: true })
   if (journal === undefined || journal.run === null) throw new RunNotFoundError(runId)
   const { run } = journal
   const kept = prefix(journal.entries, run.epoch, options.before ?? null, runId)
   return {
-    id: options.id ?? env.uuid('run'),
+    id: options.id === undefined ? env.uuid('run') : checkId(options.id, 'The id of a run'),
     workflow: run.workflow,
     version: run.version,
     queue: run.queue,

@@ -15,12 +15,16 @@ export interface ExecutionHost {
   readonly run: RunRecord
   readonly env: Environment
   readonly config: EngineConfig
-  /** How many outcomes the function has been given. */
-  readonly handedOut: number
+  readonly conductor: {
+    /** How many outcomes the function has been given. */
+    readonly handedOut: number
+    /** A running number for everything the function asks for. */
+    nextAsked(): number
+    /** Says that the interrupt has reached the function by way of an operation's own failure. */
+    interruptReached(): void
+  }
   /** Tells the observer of something that happened in this execution. */
   observe(event: ExecutionEvent): void
-  /** A running number for everything the function asks for. */
-  nextAsked(): number
   /** Makes an entry part of the run's next write. */
   record(entry: Entry): void
   /** Says that inbox items are held by entries now. */
@@ -31,8 +35,6 @@ export interface ExecutionHost {
   whenDurable(callback: () => void): void
   /** Whether bodies must not be started now: the run is to pause, the engine is shutting down, the claim is over. */
   readonly holding: boolean
-  /** Says that the interrupt has reached the function by way of an operation's own failure. */
-  interruptReached(): void
   /** Lets the execution look again at what is possible, e.g. because a timer changed. */
   touch(): void
   /** Creates a child run with the next write. */

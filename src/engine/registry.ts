@@ -23,6 +23,7 @@ export class Registry {
   readonly #newest = new Map<string, Definition>()
 
   constructor(workflows: readonly Workflow[], functions: Readonly<Record<string, RegisteredFunction>>) {
+    if (!Array.isArray(workflows)) throw new InvalidArgumentError('`workflows` is a list of workflows.')
     for (const workflow of workflows) this.addWorkflow(workflow)
     for (const [name, fn] of Object.entries(functions)) this.addFunction(name, fn)
   }
@@ -33,7 +34,7 @@ export class Registry {
   }
 
   addWorkflow(workflow: Workflow): void {
-    if (typeof workflow?.call !== 'function' || typeof workflow.name !== 'string') {
+    if (typeof workflow?.call !== 'function' || typeof workflow.keyOf !== 'function') {
       throw new InvalidArgumentError('`workflows` takes what defineWorkflow returns.')
     }
     this.#add({ kind: 'workflow', workflow: workflow })

@@ -32,6 +32,9 @@ export class Starter {
     options: StartOptions,
   ): Promise<RunHandle<Output>> {
     const { registry } = this.#parts
+    if (typeof options !== 'object' || options === null) {
+      throw new InvalidArgumentError('The options of startWorkflow are an object, e.g. { key: "A-1" }.')
+    }
     const definition = this.#definition(target, registry)
     const conflict = checkConflict(options.onConflict)
     await parseInput(definition.workflow, input)
@@ -102,7 +105,8 @@ export class Starter {
 
   #newRun(workflow: Workflow, input: unknown, options: StartOptions): NewRun {
     const { env, config } = this.#parts.operations
-    const key = options.key ?? workflow.keyOf(input)
+    const key =
+      options.key === undefined ? workflow.keyOf(input) : checkKey(options.key, 'The key of a start')
     const delay = options.delay === undefined ? 0 : parseDuration(options.delay, 'The delay of a start')
     return {
       id: options.id === undefined ? env.uuid('run') : checkId(options.id, 'The id of a run'),

@@ -6,7 +6,7 @@ import { checkName } from '../core/names.ts'
 import { type Answer, type Asked, PATCH_TARGET } from '../core/replay.ts'
 import { StepNames } from '../core/step-names.ts'
 import type { Log } from '../ports/environment.ts'
-import { currentBody } from './body-scope.ts'
+import { currentBody, insideBody } from './body-scope.ts'
 import type { BodyPolicy } from './config.ts'
 import type { Execution } from './execution.ts'
 import type { LazyAbort } from './lazy-abort.ts'
@@ -119,6 +119,8 @@ export class StepApi implements Step {
     if (!Number.isInteger(concurrency) || concurrency < 1) {
       throw new InvalidArgumentError(`The concurrency of map "${name}" must be a whole number from 1.`)
     }
+    if (typeof body !== 'function')
+      throw new InvalidArgumentError(`map "${name}" takes a function of an item.`)
     if (!Array.isArray(items)) throw new InvalidArgumentError(`map "${name}" takes an array of items.`)
     const results: Output[] = new Array(items.length)
     const entries = items.entries()
@@ -180,16 +182,14 @@ export class StepApi implements Step {
   }
 
   #body(key: string, body: Body, policy: BodyPolicy, identity: StepIdentity) {
-    const { env } = this.#execution
+    const { env, run } = this.#execution
+    const runId = run.id
     const idempotencyKey = `${identity.runId}:${identity.stepId}`
     // The body sees the asynchronous context of the call, e.g. a tracing span.
     const scope = new AsyncResource('PerdureStep')
     const bound = (attempt: Attempt): unknown => {
-      return scope.runInAsyncScope(
-        body,
-        undefined,
-        new BodyContext(identity, attempt, idempotencyKey, env.log),
-      )
+      const context = new BodyContext(identity, attempt, idempotencyKey, env.log)
+      return scope.runInAsyncScope(() => insideBody({ runId, key }, () => body(context)))
     }
     return this.#ask({ key, kind: 'step', target: null }, (asked) => {
       return new InlineStep(this.#execution, asked, bound, policy)

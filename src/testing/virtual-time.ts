@@ -51,6 +51,12 @@ export class VirtualTime {
     return timer?.at ?? null
   }
 
+  /** When the last timer fires that is set now; `null` if there is none. */
+  last(options: { readonly background: boolean }): number | null {
+    const timer = this.#timers.findLast((candidate) => options.background || !candidate.background)
+    return timer?.at ?? null
+  }
+
   /** An environment of this time. */
   environment({ seed = '', skew = 0, log = silentLog }: VirtualEnvironmentOptions = {}): Environment {
     const used = new Map<string, number>()
@@ -92,6 +98,24 @@ export class VirtualTime {
       await this.settle()
     }
     this.#now = Math.max(this.#now, at)
+  }
+
+  /**
+   * Moves time to `at` in one leap, and only then fires the timers that came due on the way, each once, those of
+   * polls and heartbeats last. A month costs no more than a second: the polls of the time in between are not made.
+   */
+  async leapTo(at: number): Promise<void> {
+    await this.settle()
+    this.#now = Math.max(this.#now, at)
+    for (;;) {
+      const index = this.#timers.findIndex((timer) => timer.at > at || !timer.background)
+      const timer = this.#timers[index]
+      if (timer === undefined || timer.at > at) break
+      this.#timers.splice(index, 1)
+      timer.callback()
+      await this.settle()
+    }
+    await this.advanceTo(this.#now)
   }
 
   #set(delayMs: number, callback: () => void, background: boolean): () => void {

@@ -25,7 +25,7 @@ export abstract class BaseOperation<Output = unknown> implements Operation {
     this.host = host
     this.request = request
     this.key = request.key
-    this.asked = host.nextAsked()
+    this.asked = host.conductor.nextAsked()
     this.promise = new Promise<Output>((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject

@@ -5,7 +5,6 @@ import { StepInterruptedError, StepTimeoutError } from '../../core/errors.ts'
 import type { Asked } from '../../core/replay.ts'
 import { decideRetry } from '../../core/retry.ts'
 import type { AttemptRecord, Entry } from '../../core/run.ts'
-import { insideBody } from '../body-scope.ts'
 import type { BodyPolicy } from '../config.ts'
 import type { ExecutionHost } from '../host.ts'
 import { LazyAbort } from '../lazy-abort.ts'
@@ -29,14 +28,14 @@ export class InlineStep extends BaseOperation {
   #gated = false
   /** How many outcomes the function had been given when it asked for this step. */
   readonly #after: number
-  /** What was thrown into the run while the attempt was running. */
+  /** What was thrown into the run while the body was running. */
   #interrupted: { readonly reason: unknown } | null = null
 
   constructor(host: ExecutionHost, request: Asked, body: (attempt: Attempt) => unknown, policy: BodyPolicy) {
     super(host, request)
     this.#body = body
     this.#policy = policy
-    this.#after = host.handedOut
+    this.#after = host.conductor.handedOut
     this.phase = 'ready'
   }
 
@@ -48,6 +47,10 @@ export class InlineStep extends BaseOperation {
 
   proceed(): void {
     if (this.phase !== 'ready' || this.#gated) return
+    if (this.#interrupted !== null) {
+      this.#failInterrupted(this.#interrupted.reason)
+      return
+    }
     if (this.#policy.atMostOnce) this.write({ ...this.current(), status: 'running' })
     this.#gated = true
     this.host.whenDurable(() => {
@@ -64,9 +67,10 @@ export class InlineStep extends BaseOperation {
   }
 
   override interrupt(reason: unknown): void {
+    // On a replay: the body was running when the interrupt came, and its worker died. It is not begun again.
+    this.#interrupted = { reason }
     const attempt = this.#running
     if (attempt === null) return
-    this.#interrupted = { reason }
     attempt.abort(reason)
     // The body may still succeed, and the function should know. But it is not waited for without end.
     this.host.env.setTimer(this.host.config.abortGrace, () => {
@@ -102,7 +106,7 @@ export class InlineStep extends BaseOperation {
   }
 
   async #call(attempt: Attempt): Promise<unknown> {
-    return await insideBody({ runId: this.host.run.id, key: this.key }, () => this.#body(attempt))
+    return await this.#body(attempt)
   }
 
   #armTimeout(abort: LazyAbort, startedAt: number): () => void {
@@ -134,8 +138,7 @@ export class InlineStep extends BaseOperation {
   #failed(error: unknown, startedAt: number): void {
     this.#running = null
     if (this.#interrupted !== null) {
-      this.host.interruptReached()
-      this.offer(this.ended('failed', encodeError(this.#interrupted.reason)))
+      this.#failInterrupted(this.#interrupted.reason)
       return
     }
     const failed = this.#remember(error, startedAt)
@@ -148,6 +151,11 @@ export class InlineStep extends BaseOperation {
     this.phase = 'waiting'
     this.write({ ...this.current(), status: 'waiting', attempts: failed, dueAt: this.dueAt })
     this.host.touch()
+  }
+
+  #failInterrupted(reason: unknown): void {
+    this.host.conductor.interruptReached()
+    this.offer(this.ended('failed', encodeError(reason)))
   }
 
   #retryDelay(error: unknown, failed: readonly AttemptRecord[]): number | null {

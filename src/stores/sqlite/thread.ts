@@ -2,8 +2,15 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { Database, type DatabaseOptions } from './database.ts'
 import { type Connection, loadDriver, type OpenConnection } from './driver.ts'
+import { type Guard, guarded } from './exit-guard.ts'
 import type { Request } from './protocol.ts'
 import { serve } from './serve.ts'
+
+/** What the thread is started with. */
+export interface ThreadData {
+  readonly options: DatabaseOptions
+  readonly guard: Guard
+}
 
 /** A transaction that grew without end would keep everyone waiting for the first answer. */
 const LARGEST_BATCH = 256
@@ -11,7 +18,7 @@ const LARGEST_BATCH = 256
 if (parentPort === null) throw new Error('This file is the entry of a worker thread; do not import it.')
 await listen(parentPort, workerData)
 
-async function listen(port: MessagePort, options: DatabaseOptions): Promise<void> {
+async function listen(port: MessagePort, { options, guard }: ThreadData): Promise<void> {
   const database = new Database(await driver(options), options)
   port.on('message', (first: Request) => {
     const requests = [first]
@@ -20,7 +27,7 @@ async function listen(port: MessagePort, options: DatabaseOptions): Promise<void
       if (next === undefined) break
       requests.push(next.message)
     }
-    serve(database, requests, (replies) => port.postMessage(replies))
+    guarded(guard, () => serve(database, requests, (replies) => port.postMessage(replies)))
   })
 }
 
