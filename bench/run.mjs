@@ -1,12 +1,9 @@
 // Measures Perdure beside the raw limit of the same machine in the same run. `npm run bench`, options: see --help.
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { bareSql, replayOnStore } from './limit.mjs'
-import { report } from './report.mjs'
-import { lone, throughput } from './workloads.mjs'
+import { bootstrap } from '../scripts/bootstrap.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -24,11 +21,12 @@ if (values.help) {
   )
   process.exit(0)
 }
-if (!existsSync(new URL('../dist/index.js', import.meta.url))) {
-  console.error('dist/ is missing: run "npm run build" first.')
-  process.exit(1)
-}
+bootstrap()
 
+// Imported only now: they need what was installed and built.
+const { bareSql, replayOnStore } = await import('./limit.mjs')
+const { report } = await import('./report.mjs')
+const { lone, throughput } = await import('./workloads.mjs')
 const { sqlite } = await import('perdure/sqlite')
 const { memory } = await import('perdure/memory')
 const folder = await mkdtemp(join(values.dir, 'perdure-bench-'))

@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { dependenciesMatchLockfile } from './bootstrap.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const env = { ...process.env, PATH: join(root, 'node_modules', '.bin') + delimiter + process.env.PATH }
@@ -72,26 +73,4 @@ function run(command, extraEnv = {}) {
 
 function headline(name) {
   console.log(`\n── ${name} ${'─'.repeat(Math.max(0, 72 - name.length))}`)
-}
-
-// Compares what npm says it has installed with what the lockfile asks for. Times of change do not tell: npm writes
-// both files at once, and a checkout touches the lockfile without changing it.
-function dependenciesMatchLockfile() {
-  try {
-    const wanted = readPackages('package-lock.json')
-    const installed = readPackages('node_modules/.package-lock.json')
-    return Object.entries(wanted).every(([path, entry]) => {
-      if (path === '' || entry.link) return true
-      const found = installed[path]
-      return found
-        ? found.version === entry.version
-        : Boolean(entry.optional || entry.devOptional || entry.peer)
-    })
-  } catch {
-    return false
-  }
-}
-
-function readPackages(path) {
-  return JSON.parse(readFileSync(join(root, path), 'utf8')).packages
 }

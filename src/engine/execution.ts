@@ -17,26 +17,14 @@ import type { ExecutionEvent, ExecutionHost } from './host.ts'
 import type { Operation, Outcome } from './operations/operation.ts'
 import type { Save } from './operations/save.ts'
 import { Outgoing } from './outgoing.ts'
-
-/** The worker that an execution belongs to. */
-export interface ExecutionOwner {
-  /** The run is parked; the execution may be resumed if the run is claimed again and nobody else had it. */
-  parked(execution: Execution): void
-  /** The execution is over: the run has ended, is due again, paused, or the claim was lost. */
-  over(execution: Execution, ending: Ending | null): void
-  /** A child that was created claimed by this worker: start it. */
-  started(birth: Birth): void
-  /** The slot for such a child was not used. */
-  unreserve(birth: Birth): void
-  reserve(run: Birth['run']): string | null
-}
+import type { ExecutionOwner } from './owner.ts'
 
 export interface ExecutionParts {
   readonly observer: Observer | null
   readonly env: Environment
   readonly config: EngineConfig
   readonly committer: Committer
-  readonly owner: ExecutionOwner
+  readonly owner: ExecutionOwner<Execution>
 }
 
 /**
@@ -61,7 +49,7 @@ export class Execution implements ExecutionHost {
   readonly checkpoints: Checkpoints
   readonly conductor: Conductor
   readonly #observer: Observer | null
-  readonly #owner: ExecutionOwner
+  readonly #owner: ExecutionOwner<Execution>
   readonly #committer: Committer
   readonly #outgoing: Outgoing
   readonly #alarm: Alarm

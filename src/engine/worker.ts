@@ -9,10 +9,11 @@ import { Claimer } from './claimer.ts'
 import type { Committer } from './committer.ts'
 import type { EngineConfig } from './config.ts'
 import { cancelled, type Ending, failed } from './ending.ts'
-import { Execution, type ExecutionOwner } from './execution.ts'
+import { Execution } from './execution.ts'
 import { HotCache } from './hot-cache.ts'
 import { invoke } from './invoke.ts'
 import { Lease } from './lease.ts'
+import type { ExecutionOwner } from './owner.ts'
 import { type Definition, loadInput, type Registry } from './registry.ts'
 import { Sweeper } from './sweeper.ts'
 import { advanceUncalled, type Claim, readJournals } from './without-execution.ts'
@@ -37,7 +38,7 @@ export interface WorkerLimits {
 }
 
 /** Claims runs and executes them, from `start` to `stop`. */
-export class Worker implements ExecutionOwner {
+export class Worker implements ExecutionOwner<Execution> {
   readonly #parts: WorkerParts
   readonly #limits: WorkerLimits
   readonly #lease: Lease
