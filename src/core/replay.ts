@@ -28,8 +28,9 @@ type Ordered = Entry & { readonly order: number }
 export type Recorded =
   | { readonly type: 'outcome'; readonly entry: Entry }
   /**
-   * A number in the order that no entry holds: here a `save` resolved, whose entry was overwritten by a
-   * later save of the same name, or moved on with it. Saves resolve first in, first out.
+   * A number in the order that the marker of the newest save holds, or that no entry holds: there an earlier save resolved.
+   * Saves resolve first in, first out. They do not bind the code: a job that resumes from its checkpoints skips those
+   * that it has made.
    */
   | { readonly type: 'save' }
 
@@ -87,7 +88,8 @@ export class Replay {
   peek(): Recorded | null {
     const entry = this.#outcomes[this.#position]
     if (entry === undefined) return null
-    return entry.order === this.#order + 1 ? { type: 'outcome', entry } : { type: 'save' }
+    const isNext = entry.order === this.#order + 1 && entry.kind !== 'checkpoint'
+    return isNext ? { type: 'outcome', entry } : { type: 'save' }
   }
 
   /** The number of the outcome that is handed out now; moves on past it. */
@@ -103,12 +105,10 @@ export class Replay {
   }
 
   /** What is wrong if the function does not ask for what comes next; names both sides. */
-  stalled(next: Recorded, waitingFor: readonly string[]): NonDeterminismError {
+  stalled(next: Entry, waitingFor: readonly string[]): NonDeterminismError {
     const asked = waitingFor.length === 0 ? 'no step' : waitingFor.map(quote).join(', ')
-    const expected =
-      next.type === 'save' ? 'a run.save' : `the outcome of ${quote(next.entry.key)} (${next.entry.kind})`
     return new NonDeterminismError(
-      `The journal holds ${expected} next, but the code is waiting for ${asked}. ${ADVICE}`,
+      `The journal holds the outcome of ${quote(next.key)} (${next.kind}) next, but the code is waiting for ${asked}. ${ADVICE}`,
     )
   }
 

@@ -9,6 +9,9 @@ const CHECKPOINT = '#checkpoint:'
 /** The key of the entry that records that a run was interrupted (cancelled) while it waited. */
 export const INTERRUPT_KEY = '#interrupt'
 
+/** The key of the entry that marks the place of a run's newest save in the order of outcomes. */
+export const LAST_SAVE_KEY = '#save'
+
 /**
  * Gives the steps of one execution their journal keys, in call order.
  *

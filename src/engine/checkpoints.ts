@@ -9,12 +9,21 @@ export class Checkpoints {
   readonly #values = new Map<string, string>()
 
   constructor(entries: readonly Entry[]) {
-    this.apply(entries.filter((entry) => entry.kind === 'checkpoint'))
+    this.apply(entries.filter(({ key }) => key.startsWith(PREFIX)))
   }
 
   /** Takes over values that are durable now. */
   apply(entries: readonly Entry[]): void {
     for (const { key, value } of entries) this.#values.set(key.slice(PREFIX.length), value ?? '')
+  }
+
+  /** Whether these values are saved already. */
+  hold(entries: readonly Entry[]): boolean {
+    return entries.every(({ key, value }) => this.#values.get(key.slice(PREFIX.length)) === value)
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name)
   }
 
   /** Fresh copies: changing them changes nothing here. */

@@ -2,6 +2,7 @@ import { addTime } from '../core/duration.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Store, WorkflowVersion } from '../ports/store.ts'
+import { LogSampler } from './log-sampler.ts'
 
 export interface ClaimerOptions {
   readonly store: Store
@@ -32,7 +33,7 @@ export class Claimer {
   /** Whether more may be due than there was room for. */
   #more = false
   #timer: { readonly at: number; readonly cancel: () => void } | null = null
-  #failures = 0
+  readonly #outage: LogSampler
   /** Claims in a row that found nothing. */
   #empty = 0
   /** Claims begun: tells whether one was under way between two moments. */
@@ -40,6 +41,7 @@ export class Claimer {
 
   constructor(options: ClaimerOptions) {
     this.#options = options
+    this.#outage = new LogSampler(options.env.log)
   }
 
   /** Whether a claim is under way whose runs are not known yet. */
@@ -76,7 +78,7 @@ export class Claimer {
       this.#again = false
       try {
         await this.#claim()
-        this.#failures = 0
+        this.#outage.succeeded()
       } catch (error) {
         this.#failed(error)
       }
@@ -137,10 +139,7 @@ export class Claimer {
 
   #failed(error: unknown): void {
     const { env, pollInterval } = this.#options
-    this.#failures += 1
-    if (this.#failures <= 3 || this.#failures % 20 === 0) {
-      env.log.warn('claiming failed; trying again', { error: String(error), failures: this.#failures })
-    }
+    this.#outage.failed('claiming failed; trying again', error)
     this.#rearm(env.now() + pollInterval * (0.5 + env.random('claim')))
   }
 

@@ -3,6 +3,7 @@ import type { Environment } from '../ports/environment.ts'
 import type { Hint, Notifier } from '../ports/notifier.ts'
 import type { Store, Write, WriteResult } from '../ports/store.ts'
 import { hintsOf } from './hints.ts'
+import { LogSampler } from './log-sampler.ts'
 
 /**
  * Something that has a write to make. It is asked for it only when a commit is about to leave, so all that
@@ -34,7 +35,8 @@ export class Committer {
   readonly #store: Store
   readonly #env: Environment
   readonly #notifier: Notifier
-  #queue = new Set<WriteSource>()
+  readonly #outage: LogSampler
+  readonly #queue = new Set<WriteSource>()
   #busy = false
   #closed = false
   #idle: (() => void)[] = []
@@ -45,6 +47,7 @@ export class Committer {
     this.#store = store
     this.#env = env
     this.#notifier = notifier
+    this.#outage = new LogSampler(env.log)
   }
 
   /** Puts a source in line; does nothing if it is in line already. */
@@ -83,47 +86,59 @@ export class Committer {
   }
 
   async #run(): Promise<void> {
-    while (this.#queue.size > 0) await this.#commit(this.#gather())
+    let batch: readonly Pending[] = []
+    let delay = FIRST_RETRY_MS
+    while (batch.length > 0 || this.#queue.size > 0) {
+      // What was written while the store failed joins the next try, so that nobody waits behind an outage unasked.
+      batch = this.#gather(batch)
+      const error = await this.#try(batch)
+      batch = error === null ? [] : this.#keepPatient(batch, error.cause)
+      delay = error === null ? FIRST_RETRY_MS : Math.min(delay * 2, LAST_RETRY_MS)
+      if (error !== null) await this.#pause(delay)
+    }
     this.#busy = false
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  #gather(): Pending[] {
-    const batch: Pending[] = []
+  /** Fills a batch up. A source whose write is under way waits for its result before it is asked for the next. */
+  #gather(batch: readonly Pending[]): readonly Pending[] {
+    const filled = [...batch]
+    const underWay = new Set(batch.map(({ source }) => source))
     for (const source of this.#queue) {
-      if (batch.length === MAX_BATCH) break
+      if (filled.length >= MAX_BATCH) break
+      if (underWay.has(source)) continue
       this.#queue.delete(source)
       const write = source.take()
-      if (write !== null) batch.push({ source, write })
+      if (write !== null) filled.push({ source, write })
     }
-    return batch
+    return filled
   }
 
-  async #commit(batch: readonly Pending[]): Promise<void> {
-    let pending = batch
-    for (let delay = FIRST_RETRY_MS; pending.length > 0; delay = Math.min(delay * 2, LAST_RETRY_MS)) {
-      try {
-        this.#settle(pending, await this.#store.commit(pending.map(writeOf), this.#env.now()))
-        return
-      } catch (error) {
-        // Nothing of the batch, or an unknown part, was applied. Every write is idempotent or fenced, so the
-        // batch is sent again, without those who have given up.
-        pending = this.#keepPatient(pending, error)
-        if (pending.length > 0) await this.#pause(delay, error)
-      }
+  /** Commits a batch. Returns why it failed, or `null`. */
+  async #try(batch: readonly Pending[]): Promise<{ readonly cause: unknown } | null> {
+    if (batch.length === 0) return null
+    let results: readonly WriteResult[]
+    try {
+      results = await this.#store.commit(batch.map(writeOf), this.#env.now())
+    } catch (cause) {
+      // Nothing of the batch, or an unknown part, was applied. Every write is idempotent or fenced, so it is sent again.
+      this.#outage.failed('the store refused a commit; trying again', cause)
+      return { cause }
     }
+    this.#outage.succeeded()
+    this.#settle(batch, results)
+    return null
   }
 
-  #keepPatient(pending: readonly Pending[], error: unknown): readonly Pending[] {
-    return pending.filter(({ source }) => {
+  #keepPatient(batch: readonly Pending[], error: unknown): readonly Pending[] {
+    return batch.filter(({ source }) => {
       if (!this.#closed && source.patient(error)) return true
       source.failed(error)
       return false
     })
   }
 
-  #pause(delay: number, error: unknown): Promise<void> {
-    this.#env.log.warn('the store refused a commit; trying again', { error: String(error), delay })
+  #pause(delay: number): Promise<void> {
     return new Promise((resolve) => this.#env.setTimer(delay * (0.5 + this.#env.random('commit')), resolve))
   }
 

@@ -1,12 +1,14 @@
 import { decodeError, encodeError } from '../core/error-codec.ts'
 import type { NonDeterminismError } from '../core/errors.ts'
 import { cancellation, deadlinePassed } from '../core/lifecycle.ts'
-import { type Answer, type Asked, type Recorded, Replay } from '../core/replay.ts'
+import { type Answer, type Asked, Replay } from '../core/replay.ts'
 import type { AttemptRecord, Entry, InboxItem } from '../core/run.ts'
+import { LAST_SAVE_KEY } from '../core/step-names.ts'
 import type { ExecutionHost } from './host.ts'
 import { Inbox } from './inbox.ts'
 import { Interrupt } from './interrupt.ts'
 import { LazyAbort } from './lazy-abort.ts'
+import { newEntry } from './operations/base.ts'
 import type { Operation, Outcome } from './operations/operation.ts'
 import { PendingOperations } from './pending-operations.ts'
 
@@ -17,6 +19,8 @@ export type Turn =
   /** The journal goes on, but the function has not asked for what comes next. */
   | { readonly type: 'stalled' }
   | { readonly type: 'mismatch'; readonly error: NonDeterminismError }
+  /** Something that is stored cannot be read. */
+  | { readonly type: 'unreadable'; readonly error: unknown }
   /** Something goes on here; a timer is due at `dueAt`. */
   | { readonly type: 'wait'; readonly dueAt: number | null }
   /** Nothing goes on here until `dueAt`, or until something is delivered. */
@@ -68,6 +72,11 @@ export class Conductor {
     return this.#entryCount > this.#host.config.maxJournalEntries
   }
 
+  /** Makes room for an entry that is not looked up. */
+  countEntry(): void {
+    this.#entryCount += 1
+  }
+
   /** Aborts when the run is interrupted or the claim is over. */
   get signal(): AbortSignal {
     return this.#abort.signal
@@ -108,16 +117,26 @@ export class Conductor {
 
   /** The next turn. `ended`: the function has returned or thrown. */
   turn(ended: boolean): Turn {
+    try {
+      return this.#next(ended)
+    } catch (error) {
+      // What cannot be read of a journal or an inbox must not end the process.
+      return { type: 'unreadable', error }
+    }
+  }
+
+  #next(ended: boolean): Turn {
     const recorded = this.#replay.peek()
-    if (recorded !== null && ended) return { type: 'mismatch', error: this.#replay.stalled(recorded, []) }
-    if (recorded !== null) return { type: this.#handOutRecorded(recorded) ? 'again' : 'stalled' }
-    return ended ? this.#windUp() : this.#goOn()
+    if (recorded?.type === 'save') return this.#resolveSave()
+    if (recorded === null) return ended ? this.#windUp() : this.#goOn()
+    if (ended) return { type: 'mismatch', error: this.#replay.stalled(recorded.entry, []) }
+    return { type: this.#handOutRecorded(recorded.entry) ? 'again' : 'stalled' }
   }
 
   /** What is wrong if the function still does not ask for what the journal holds; `null` if it does. */
   stall(): NonDeterminismError | null {
     const recorded = this.#replay.peek()
-    return recorded === null ? null : this.#replay.stalled(recorded, this.pending.keys())
+    return recorded?.type === 'outcome' ? this.#replay.stalled(recorded.entry, this.pending.keys()) : null
   }
 
   /** Stops everything that goes on for the function. */
@@ -126,17 +145,26 @@ export class Conductor {
     this.pending.abandon(reason)
   }
 
-  /** Hands out what the journal says comes next, if the function has asked for it. */
-  #handOutRecorded(recorded: Recorded): boolean {
-    if (recorded.type === 'save') {
-      const save = this.pending.takeSave()
-      if (save === undefined) return false
-      this.#replay.handOut()
-      this.pending.forget(save.key)
-      save.replayed()
-      return true
+  /** Here a save resolved. A function that has not asked for one has resumed from what it saved. */
+  #resolveSave(): Turn {
+    const save = this.pending.nextSave
+    if (save !== undefined && !save.isDone) {
+      // Other values than those that are stored: of a later save of that name, or new ones of a job that has resumed.
+      save.proceed()
+      return { type: 'wait', dueAt: null }
     }
-    const { entry } = recorded
+    this.#replay.handOut()
+    if (save !== undefined) {
+      this.pending.shiftSave()
+      this.pending.withdraw(save)
+      this.pending.forget(save.key)
+      save.settle()
+    }
+    return { type: 'again' }
+  }
+
+  /** Hands out what the journal says comes next, if the function has asked for it. */
+  #handOutRecorded(entry: Entry): boolean {
     if (entry.kind === 'interrupt') {
       this.#replay.handOut()
       this.#throwAt(this.#interrupt.replay(entry))
@@ -183,7 +211,10 @@ export class Conductor {
 
   #handOut({ operation, entry, consumed }: Outcome): void {
     const order = this.#replay.handOut()
-    if (entry === null) this.pending.takeSave()
+    if (entry === null) {
+      this.pending.shiftSave()
+      this.#host.recordLazily(savedHere(order, this.#host.run.epoch, this.#host.env.now()))
+    }
     const recorded = entry === null ? null : { ...entry, epoch: this.#host.run.epoch, order }
     if (recorded !== null) this.#host.record(recorded)
     this.#host.consume(consumed)
@@ -246,6 +277,12 @@ export class Conductor {
       operation.reject(reason)
     }
   }
+}
+
+/** Marks the place of the newest save in the order. Those of earlier saves are gaps before it. */
+function savedHere(order: number, epoch: number, now: number): Entry {
+  const entry = newEntry({ key: LAST_SAVE_KEY, kind: 'checkpoint', target: null }, epoch, now)
+  return { ...entry, status: 'succeeded', order, endedAt: now }
 }
 
 function earlier(a: number | null, b: number | null): number | null {

@@ -140,7 +140,8 @@ export class Execution implements ExecutionHost {
   // What operations and the function's own calls ask for.
 
   get holding(): boolean {
-    return this.#draining || this.run.pauseRequested || this.#state === 'over' || this.#outgoing.taken
+    const ends = this.#draining || this.run.pauseRequested || this.#state === 'over' || this.#outgoing.taken
+    return ends || !this.#owner.leaseIsValid
   }
 
   /** Whether the execution will never answer again. */
@@ -192,6 +193,10 @@ export class Execution implements ExecutionHost {
   record(entry: Entry): void {
     this.#outgoing.buffer.record(entry)
     this.touch()
+  }
+
+  recordLazily(entry: Entry): void {
+    this.#outgoing.buffer.recordLazily(entry)
   }
 
   consume(itemIds: readonly string[]): void {
@@ -247,6 +252,9 @@ export class Execution implements ExecutionHost {
         break
       case 'mismatch':
         this.#mismatch(turn.error)
+        break
+      case 'unreadable':
+        this.#setAside(turn.error)
         break
       case 'wait':
         this.#outgoing.flush()

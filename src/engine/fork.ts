@@ -42,7 +42,7 @@ function prefix(entries: readonly Entry[], epoch: number, before: string | null,
   const end = before === null ? Number.POSITIVE_INFINITY : startOf(entries, before, runId)
   const kept = entries.filter((entry) => {
     if (entry.kind === 'interrupt' || entry.epoch !== epoch) return false
-    if (entry.kind === 'checkpoint') return true
+    if (entry.kind === 'checkpoint') return entry.order === null || entry.order < end
     // Values have no place in the order: they go by the time at which they were made.
     if (entry.kind === 'value') return entry.status === 'succeeded' && precedes(entries, entry, end)
     return entry.order !== null && entry.order < end && entry.status === 'succeeded'

@@ -2,7 +2,7 @@ import { decodeValue } from '../core/codec.ts'
 import { decodeError } from '../core/error-codec.ts'
 import { RunNotFoundError } from '../core/errors.ts'
 import type { Entry, EntryKind, EntryStatus, RunRecord } from '../core/run.ts'
-import { displayKey } from '../core/step-names.ts'
+import { displayKey, LAST_SAVE_KEY } from '../core/step-names.ts'
 import type { Store } from '../ports/store.ts'
 
 /** A failed attempt of a step. Times are epoch ms. */
@@ -45,7 +45,8 @@ export interface History {
 export async function historyOf(store: Store, runId: string): Promise<History> {
   const [journal] = await store.journal([runId], { entries: true })
   if (journal === undefined || journal.run === null) throw new RunNotFoundError(runId)
-  const entries = [...journal.entries].sort(inOrder).map(readable)
+  const shown = journal.entries.filter((entry) => entry.key !== LAST_SAVE_KEY)
+  const entries = shown.sort(inOrder).map(readable)
   return { run: journal.run, entries }
 }
 

@@ -27,6 +27,8 @@ export interface ExecutionHost {
   observe(event: ExecutionEvent): void
   /** Makes an entry part of the run's next write. */
   record(entry: Entry): void
+  /** The same, but it is no reason to write. */
+  recordLazily(entry: Entry): void
   /** Says that inbox items are held by entries now. */
   consume(itemIds: readonly string[]): void
   /** Puts an outcome in line for the function. */

@@ -47,16 +47,13 @@ export class Inbox {
     }
   }
 
-  /** The oldest item for an operation; it leaves the inbox. */
-  #take({ key, event, dueAt }: Operation): InboxItem | null {
+  /** The oldest item that is for an operation; it leaves the inbox. */
+  #take(operation: Operation): InboxItem | null {
     if (this.#items.size === 0) return null
-    const address = event === null ? addressOf('child', key) : addressOf('event', event)
-    const items = this.#items.get(address)
-    const [oldest] = items ?? []
-    if (items === undefined || oldest === undefined || (dueAt !== null && oldest.at > dueAt)) return null
-    items.shift()
-    if (items.length === 0) this.#items.delete(address)
-    return oldest
+    const { event, key } = operation
+    const items = this.#items.get(event === null ? addressOf('child', key) : addressOf('event', event))
+    const place = items?.findIndex((item) => operation.accepts(item)) ?? -1
+    return items?.splice(place, place < 0 ? 0 : 1)[0] ?? null
   }
 }
 

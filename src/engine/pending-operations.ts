@@ -43,8 +43,13 @@ export class PendingOperations {
   }
 
   /** The save that resolves next: first in, first out. */
-  takeSave(): Save | undefined {
-    return this.#saves.shift()
+  get nextSave(): Save | undefined {
+    return this.#saves[0]
+  }
+
+  /** It has resolved. */
+  shiftSave(): void {
+    this.#saves.shift()
   }
 
   forget(key: string): void {
@@ -72,6 +77,11 @@ export class PendingOperations {
     this.#outcomes.push(outcome)
   }
 
+  /** The outcome of an operation leaves the line: it is given to the function out of turn. */
+  withdraw(operation: Operation): void {
+    this.#outcomes = this.#outcomes.filter((outcome) => outcome.operation !== operation)
+  }
+
   get hasOutcome(): boolean {
     return this.#outcomes.length > 0
   }
@@ -95,12 +105,15 @@ export class PendingOperations {
   /** What all this amounts to. While `holding`, operations that are ready do not begin here: they are due now. */
   rest(now: number, holding: boolean): Rest {
     let goesOn = false
+    let held = false
     let dueAt = Number.POSITIVE_INFINITY
     for (const operation of this.#operations.values()) {
       if (operation.phase === 'waiting') dueAt = Math.min(dueAt, operation.dueAt ?? dueAt)
-      else if (operation.phase === 'ready' && holding) dueAt = Math.min(dueAt, now)
+      else if (operation.phase === 'ready' && holding) held = true
       else goesOn = true
     }
+    // What is held back is due at once for whoever takes the run next; but as long as something goes on here, nobody does.
+    if (held && !goesOn) dueAt = Math.min(dueAt, now)
     return { goesOn, dueAt: Number.isFinite(dueAt) ? dueAt : null, idle: this.#operations.size === 0 }
   }
 

@@ -5,6 +5,7 @@ import type { Entry } from '../core/run.ts'
 import { checkpointKey } from '../core/step-names.ts'
 import { currentBody } from './body-scope.ts'
 import type { Execution } from './execution.ts'
+import { journalFull } from './journal-limit.ts'
 import { newEntry } from './operations/base.ts'
 import { Save } from './operations/save.ts'
 import { SelfCancel } from './operations/self-cancel.ts'
@@ -57,9 +58,8 @@ export class RunApi implements RunControl {
       throw new ClaimLostError('This worker has lost its claim on the run: nothing was saved.')
     if (currentBody(this.id) !== null) return await this.#saveInBody(entries)
     this.#saves += 1
-    const save = new Save(this.#execution, `#save:${this.#saves}`, entries, () => {
-      this.#execution.checkpoints.apply(entries)
-    })
+    const { checkpoints } = this.#execution
+    const save = new Save(this.#execution, `#save:${this.#saves}`, entries, checkpoints)
     this.#execution.addSave(save)
     return await save.promise
   }
@@ -86,9 +86,18 @@ export class RunApi implements RunControl {
     const now = env.now()
     return Object.entries(patch).map(([name, value]) => {
       checkName(name, 'The name of a checkpoint')
+      this.#makeRoom(name)
       const encoded = encodeValue(value, { what: `Checkpoint "${name}"`, maxBytes: config.maxValueBytes })
       const entry = newEntry({ key: checkpointKey(name), kind: 'checkpoint', target: null }, run.epoch, now)
       return { ...entry, status: 'succeeded', value: encoded, endedAt: now }
     })
+  }
+
+  /** A name that is new takes another entry of the journal. */
+  #makeRoom(name: string): void {
+    const { checkpoints, conductor, config } = this.#execution
+    if (checkpoints.has(name)) return
+    conductor.countEntry()
+    if (conductor.journalFull) throw journalFull(config)
   }
 }

@@ -2,7 +2,7 @@ import { addTime, parseDuration } from '../core/duration.ts'
 import { InvalidArgumentError, RunConflictError, RunNotFoundError } from '../core/errors.ts'
 import { checkId, checkKey, checkName, checkTags } from '../core/names.ts'
 import type { RunRecord } from '../core/run.ts'
-import type { NewRun } from '../ports/store.ts'
+import type { Birth, NewRun } from '../ports/store.ts'
 import type { RunHandle, StartOptions } from './api.ts'
 import { makeHandle } from './handle.ts'
 import { checkPriority, encodeInput, policyOf } from './new-run.ts'
@@ -49,7 +49,7 @@ export class Starter {
     const birth = { run, claimedBy: worker?.reserve(run) ?? null }
     try {
       const result = await operations.submit({ type: 'create', ...birth })
-      if (result.status === 'existing') {
+      if (result.status === 'existing' && !isOwn(result.run, birth)) {
         worker?.unreserve(birth)
         return await this.#found(run, result.run, onConflict)
       }
@@ -124,6 +124,12 @@ export class Starter {
       entries: [],
     }
   }
+}
+
+/** Whether the run that exists was created by this very write, whose answer was lost before it was sent again. */
+function isOwn(existing: RunRecord, { run, claimedBy }: Birth): boolean {
+  const { id, owner, fence } = existing
+  return claimedBy !== null && id === run.id && owner === claimedBy && fence === 1
 }
 
 function checkConflict(value: unknown): 'return' | 'reject' | 'revive' {

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { decodeValue, encodeValue } from '../core/codec.ts'
 import { addTime, parseDuration } from '../core/duration.ts'
-import { InvalidArgumentError, JournalLimitError, NestedStepError } from '../core/errors.ts'
+import { InvalidArgumentError, NestedStepError } from '../core/errors.ts'
 import { checkName } from '../core/names.ts'
 import { type Answer, type Asked, PATCH_TARGET } from '../core/replay.ts'
 import { StepNames } from '../core/step-names.ts'
@@ -9,6 +9,7 @@ import type { Log } from '../ports/environment.ts'
 import { currentBody, insideBody } from './body-scope.ts'
 import type { BodyPolicy } from './config.ts'
 import type { Execution } from './execution.ts'
+import { journalFull } from './journal-limit.ts'
 import type { LazyAbort } from './lazy-abort.ts'
 import { bodyPolicy, childRun, functionRun } from './new-run.ts'
 import { newEntry } from './operations/base.ts'
@@ -249,6 +250,7 @@ export class StepApi implements Step {
       return decodeValue(answer.entry.value ?? '') as Value
     }
     if (answer.type === 'mismatch') throw answer.error
+    if (this.#execution.conductor.journalFull) throw journalFull(this.#execution.config)
     const made = make()
     if (made === null) return false as Value
     const now = this.#execution.env.now()
@@ -264,7 +266,8 @@ export class StepApi implements Step {
     if (this.#execution.isOver) return never()
     const answer = this.#execution.lookUp(asked)
     if (answer.type === 'mismatch') return never()
-    if (answer.type === 'fresh' && this.#execution.conductor.journalFull) throw journalFull(this.#execution)
+    if (answer.type === 'fresh' && this.#execution.conductor.journalFull)
+      throw journalFull(this.#execution.config)
     const operation = make(asked)
     this.#execution.add(operation)
     operation.answer(answer)
@@ -296,12 +299,4 @@ export class StepApi implements Step {
 /** What a call gets that will never be answered: this execution is over, or its run is paused. */
 function never(): Promise<never> {
   return new Promise(() => {})
-}
-
-function journalFull(execution: Execution): JournalLimitError {
-  const { maxJournalEntries } = execution.config
-  return new JournalLimitError(
-    `The run has ${maxJournalEntries} journal entries, the limit. Split the work into child runs, or raise ` +
-      '`maxJournalEntries`.',
-  )
 }

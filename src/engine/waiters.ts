@@ -2,6 +2,7 @@ import { EngineClosedError, RunNotFoundError } from '../core/errors.ts'
 import { isTerminal, type RunRecord } from '../core/run.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Store } from '../ports/store.ts'
+import { LogSampler } from './log-sampler.ts'
 
 /** How a run ended. */
 export type Ended = Pick<RunRecord, 'workflow' | 'status' | 'output' | 'error'>
@@ -9,6 +10,12 @@ export type Ended = Pick<RunRecord, 'workflow' | 'status' | 'output' | 'error'>
 interface Waiter {
   resolve(ended: Ended): void
   reject(error: unknown): void
+}
+
+/** Those who wait for one run. */
+interface Watch {
+  readonly waiters: Set<Waiter>
+  cancelTimer: () => void
 }
 
 /** Looking for runs that ended elsewhere without a hint. Doubles up to the poll interval. */
@@ -24,7 +31,8 @@ export class Waiters {
   readonly #pollInterval: number
   /** Whether the run is executing or parked here, so that its end will be told. */
   readonly #isHere: (runId: string) => boolean
-  readonly #waiters = new Map<string, Set<Waiter>>()
+  readonly #watches = new Map<string, Watch>()
+  readonly #outage: LogSampler
   #closed = false
 
   constructor(store: Store, env: Environment, pollInterval: number, isHere: (runId: string) => boolean) {
@@ -32,6 +40,7 @@ export class Waiters {
     this.#env = env
     this.#pollInterval = pollInterval
     this.#isHere = isHere
+    this.#outage = new LogSampler(env.log)
   }
 
   /** Resolves when the run has ended. An aborted wait stays unsettled. */
@@ -39,64 +48,74 @@ export class Waiters {
     if (this.#closed) return Promise.reject(new EngineClosedError())
     return new Promise((resolve, reject) => {
       const waiter = { resolve, reject }
-      const others = this.#waiters.get(runId)
-      if (others !== undefined) others.add(waiter)
-      else {
-        const waiters = new Set([waiter])
-        this.#waiters.set(runId, waiters)
-        if (this.#isHere(runId)) this.#lookLater(runId, waiters, this.#pollInterval)
-        else void this.#look(runId).then(() => this.#lookLater(runId, waiters, FIRST_LOOK_MS))
-      }
-      signal?.addEventListener('abort', () => this.#leave(runId, waiter), { once: true })
+      const watch = this.#watches.get(runId) ?? this.#watch(runId)
+      watch.waiters.add(waiter)
+      signal?.addEventListener('abort', () => this.#leave(runId, watch, waiter), { once: true })
     })
   }
 
   /** A run has ended, in this process, like this. */
   ended(runId: string, ended: Ended): void {
-    const waiters = this.#waiters.get(runId)
-    this.#waiters.delete(runId)
-    for (const waiter of waiters ?? []) waiter.resolve(ended)
+    for (const waiter of this.#take(runId)) waiter.resolve(ended)
   }
 
   /** A run has ended somewhere. */
   hint(runId: string): void {
-    if (this.#waiters.has(runId)) void this.#look(runId)
+    if (this.#watches.has(runId)) void this.#look(runId)
   }
 
   close(): void {
     this.#closed = true
-    const all = [...this.#waiters.values()]
-    this.#waiters.clear()
-    for (const waiters of all) for (const waiter of waiters) waiter.reject(new EngineClosedError())
+    for (const runId of [...this.#watches.keys()]) {
+      for (const waiter of this.#take(runId)) waiter.reject(new EngineClosedError())
+    }
   }
 
-  #leave(runId: string, waiter: Waiter): void {
-    const waiters = this.#waiters.get(runId)
-    waiters?.delete(waiter)
-    if (waiters?.size === 0) this.#waiters.delete(runId)
+  #watch(runId: string): Watch {
+    const watch: Watch = { waiters: new Set(), cancelTimer: () => {} }
+    this.#watches.set(runId, watch)
+    if (this.#isHere(runId)) this.#lookLater(runId, watch, this.#pollInterval)
+    else void this.#look(runId).then(() => this.#lookLater(runId, watch, FIRST_LOOK_MS))
+    return watch
   }
 
-  /** Looks again and again while these waiters wait. */
-  #lookLater(runId: string, waiters: ReadonlySet<Waiter>, delayMs: number): void {
-    if (this.#waiters.get(runId) !== waiters) return
-    this.#env.setTimer(delayMs, () => {
-      if (this.#waiters.get(runId) !== waiters) return
+  #leave(runId: string, watch: Watch, waiter: Waiter): void {
+    watch.waiters.delete(waiter)
+    if (watch.waiters.size === 0 && this.#watches.get(runId) === watch) this.#take(runId)
+  }
+
+  /** Ends the watch of a run. Returns who waited. */
+  #take(runId: string): Iterable<Waiter> {
+    const watch = this.#watches.get(runId)
+    this.#watches.delete(runId)
+    watch?.cancelTimer()
+    return watch?.waiters ?? []
+  }
+
+  /** Looks again and again while the watch lasts. */
+  #lookLater(runId: string, watch: Watch, delayMs: number): void {
+    if (this.#watches.get(runId) !== watch) return
+    watch.cancelTimer = this.#env.setTimer(delayMs, () => {
       const next = Math.min(delayMs * 2, this.#pollInterval)
-      void this.#look(runId).then(() => this.#lookLater(runId, waiters, next))
+      void this.#look(runId).then(() => this.#lookLater(runId, watch, next))
     })
   }
 
   async #look(runId: string): Promise<void> {
-    const waiters = this.#waiters.get(runId)
+    const watch = this.#watches.get(runId)
     try {
       const run = await this.#store.getRun(runId)
-      if (run !== null && !isTerminal(run.status)) return
-      if (waiters === undefined || this.#waiters.get(runId) !== waiters) return
-      if (run !== null) return this.ended(runId, run)
-      this.#waiters.delete(runId)
-      for (const waiter of waiters) waiter.reject(new RunNotFoundError(runId))
+      this.#outage.succeeded()
+      // Others may wait by now, for what happened since.
+      if (watch === undefined || this.#watches.get(runId) !== watch) return
+      if (run === null) this.#refuse(runId)
+      else if (isTerminal(run.status)) this.ended(runId, run)
     } catch (error) {
-      this.#env.log.warn('looking for the end of a run failed; trying again', { runId, error: String(error) })
+      this.#outage.failed('looking for the end of a run failed; trying again', error)
     }
+  }
+
+  #refuse(runId: string): void {
+    for (const waiter of this.#take(runId)) waiter.reject(new RunNotFoundError(runId))
   }
 }

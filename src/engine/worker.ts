@@ -84,6 +84,10 @@ export class Worker implements ExecutionOwner<Execution> {
     return this.#lease.id
   }
 
+  get leaseIsValid(): boolean {
+    return this.#lease.valid
+  }
+
   /** How many runs are executing. */
   get busy(): number {
     return this.#active.size + this.#coming.size
@@ -162,9 +166,11 @@ export class Worker implements ExecutionOwner<Execution> {
   }
 
   parked(execution: Execution): void {
-    this.#active.delete(execution.run.id)
-    if (this.#stopping) execution.abandon('The worker is stopping.')
-    else this.#hot.keep(execution)
+    const isCurrent = this.#active.get(execution.run.id) === execution
+    if (isCurrent) this.#active.delete(execution.run.id)
+    // The answer to the parking may be late: then the run was claimed again, and executes anew.
+    if (isCurrent && !this.#stopping) this.#hot.keep(execution)
+    else execution.abandon('The run goes on elsewhere.')
     this.#freed()
   }
 

@@ -3,7 +3,7 @@ import { decodeValue } from '../core/codec.ts'
 import { describe } from '../core/describe.ts'
 import { decodeError } from '../core/error-codec.ts'
 import type { Entry, EntryKind, RunStatus } from '../core/run.ts'
-import { displayKey } from '../core/step-names.ts'
+import { displayKey, LAST_SAVE_KEY } from '../core/step-names.ts'
 import type { RunJournal } from '../ports/store.ts'
 
 /** The outcome of one step, as the journal holds it. */
@@ -35,6 +35,8 @@ export function resultOf({ run, entries }: RunJournal): RunResult {
     output: run.output === null ? undefined : decodeValue(run.output),
     error: run.error === null ? undefined : decodeError(run.error),
     outcomes: entries
+      // The place of the newest save matters to a replay only.
+      .filter(({ key }) => key !== LAST_SAVE_KEY)
       .filter(({ epoch, kind }) => epoch === run.epoch || kind === 'checkpoint')
       .sort(inOrder)
       .flatMap((entry) => stepResult(entry) ?? []),

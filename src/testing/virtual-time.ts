@@ -120,7 +120,7 @@ export class VirtualTime {
 
   #set(delayMs: number, callback: () => void, background: boolean): () => void {
     this.#seq += 1
-    const timer = { at: this.#now + Math.max(0, delayMs), seq: this.#seq, background, callback }
+    const timer = { at: this.#now + Math.ceil(Math.max(0, delayMs)), seq: this.#seq, background, callback }
     this.#timers.splice(this.#placeOf(timer), 0, timer)
     return () => {
       const index = this.#timers.indexOf(timer)

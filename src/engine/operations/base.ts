@@ -54,6 +54,10 @@ export abstract class BaseOperation<Output = unknown> implements Operation {
 
   due(_now: number): void {}
 
+  accepts(_item: InboxItem): boolean {
+    return false
+  }
+
   deliver(_item: InboxItem): void {}
 
   interrupt(_reason: unknown): void {}
@@ -67,6 +71,8 @@ export abstract class BaseOperation<Output = unknown> implements Operation {
   }
 
   reject(reason: unknown): void {
+    // Nothing of it may begin any more, e.g. a body that waits for its gate.
+    this.phase = 'offered'
     this.#reject(reason)
   }
 

@@ -25,9 +25,14 @@ export class Child extends BaseOperation {
     this.write({ ...this.current(), status: 'scheduled', childId: run.id })
   }
 
+  /** The end of a child that this step started in an earlier epoch is not for it. */
+  override accepts(item: InboxItem): boolean {
+    const outcome: ChildOutcome = JSON.parse(item.payload)
+    return outcome.runId === this.entry?.childId
+  }
+
   override deliver(item: InboxItem): void {
     const outcome: ChildOutcome = JSON.parse(item.payload)
-    if (outcome.runId !== this.entry?.childId) return
     const { attempts } = outcome
     if (outcome.status === 'completed') {
       this.offer({ ...this.ended('succeeded', outcome.value), attempts }, [item.id])

@@ -23,6 +23,8 @@ export interface Operation {
   proceed(): void
   /** Its timer is due. */
   due(now: number): void
+  /** Whether an item of its address is for it. */
+  accepts(item: InboxItem): boolean
   /** Something was delivered to it. */
   deliver(item: InboxItem): void
   /** The run is interrupted: a waiting operation lets go of what it waits for, a busy one is told to stop. */

@@ -1,22 +1,28 @@
 import { ClaimLostError } from '../../core/errors.ts'
 import type { Entry } from '../../core/run.ts'
+import type { Checkpoints } from '../checkpoints.ts'
 import type { ExecutionHost } from '../host.ts'
 import { BaseOperation } from './base.ts'
 
 /**
- * `run.save` between steps. It resolves when its values are durable, in its place among all outcomes; on a replay,
- * in the same place, without being written again.
+ * `run.save` between steps. It resolves when its values are durable, in its place among all outcomes; on a replay in the
+ * same place, and without being written again if the store holds these very values.
  */
 export class Save extends BaseOperation<void> {
   readonly #entries: readonly Entry[]
-  readonly #applied: () => void
+  readonly #checkpoints: Checkpoints
   #begun = false
 
-  constructor(host: ExecutionHost, key: string, entries: readonly Entry[], applied: () => void) {
+  constructor(host: ExecutionHost, key: string, entries: readonly Entry[], checkpoints: Checkpoints) {
     super(host, { key, kind: 'checkpoint', target: null })
     this.#entries = entries
-    this.#applied = applied
+    this.#checkpoints = checkpoints
     this.phase = 'ready'
+  }
+
+  /** Whether nothing is left to do but to resolve. */
+  get isDone(): boolean {
+    return this.phase === 'offered' || this.#checkpoints.hold(this.#entries)
   }
 
   proceed(): void {
@@ -26,15 +32,9 @@ export class Save extends BaseOperation<void> {
     for (const entry of this.#entries) this.host.record(entry)
     this.host.whenDurable(() => {
       this.phase = 'offered'
-      this.#applied()
+      this.#checkpoints.apply(this.#entries)
       this.host.offer({ operation: this, entry: null, consumed: [] })
     })
-  }
-
-  /** Resolves in its recorded place. */
-  replayed(): void {
-    this.#begun = true
-    this.resolve()
   }
 
   override settle(): void {

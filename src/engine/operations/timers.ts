@@ -48,6 +48,11 @@ export class EventWait extends BaseOperation {
     this.offer(this.ended('succeeded', NO_EVENT))
   }
 
+  /** An event that came after the timeout is for the next wait. */
+  override accepts(item: InboxItem): boolean {
+    return this.dueAt === null || item.at <= this.dueAt
+  }
+
   override deliver(item: InboxItem): void {
     this.offer(this.ended('succeeded', item.payload), [item.id])
   }

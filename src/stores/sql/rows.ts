@@ -181,13 +181,25 @@ export function toInboxItem(row: InboxRow): InboxItem {
 const noTags: readonly string[] = []
 
 function parseTags(text: string): readonly string[] {
-  return text === '[]' ? noTags : JSON.parse(text)
+  return text === '[]' ? noTags : (readable(text) ?? noTags)
 }
 
 function parseAttempts(text: string): readonly AttemptRecord[] {
-  return JSON.parse(text)
+  return readable(text) ?? []
 }
 
 function parsePolicy(text: string): RunPolicy {
-  return JSON.parse(text)
+  return readable(text) ?? DAMAGED_POLICY
+}
+
+/** What a run gets whose policy cannot be read: no retries, and it is kept for those who look into it. */
+const DAMAGED_POLICY: RunPolicy = { retry: null, timeout: null, retention: 30 * 86_400_000, call: null }
+
+/** One damaged row must not keep all others from being claimed or listed. */
+function readable<Value>(text: string): Value | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }

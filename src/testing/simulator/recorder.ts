@@ -90,7 +90,8 @@ export class Recorder {
     })
     const result = store.commit([write], now)
     const touched = possible.map(({ held, ...change }): Touched => {
-      return { ...change, after: stateOf(change.runId), arrived: !held && holds(change) }
+      const item = data.row(change.runId)?.inbox.get(change.item?.id ?? '') ?? change.item
+      return { ...change, item, after: stateOf(change.runId), arrived: !held && holds(change) }
     })
     return { write, touched, result }
   }
@@ -108,7 +109,11 @@ export class Recorder {
     }
     if (cause === 'delete') tracer.add({ type: 'removed', process, cause, runId })
     else if (own.after !== null) this.#own(write, { ...own, cause, after: own.after })
+    const arrivals = new Set<string>()
     for (const { cause, before, after, item, arrived } of others) {
+      // Of a delivery that depends on whether a cancel wins, both forms are possible, under one id.
+      if (item !== null && arrivals.has(item.id)) continue
+      if (item !== null) arrivals.add(item.id)
       if (after === null || cause === 'delete' || (item === null ? after === before : !arrived)) continue
       this.#stored({ cause, run: after, item })
     }

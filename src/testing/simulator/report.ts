@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { Trace, TraceEvent } from '../../core/invariants.ts'
+import type { Trace, TraceEvent, Violation } from '../../core/invariants.ts'
 import type { Stored } from '../../core/invariants-trace.ts'
-import type { Simulation } from './simulate.ts'
+
+/** What is reported of a simulation. */
+interface Found {
+  readonly seed: number
+  readonly trace: Trace
+  readonly violations: readonly Violation[]
+}
 
 /** A digest of a trace: equal for equal traces. */
 export function digestOf(trace: Trace): string {
@@ -17,7 +23,7 @@ export function formatTrace(trace: Trace): string {
 }
 
 /** What went wrong in a simulation, the events that show it, and how to run it again. */
-export function formatViolations({ seed, trace, violations }: Simulation): string {
+export function formatViolations({ seed, trace, violations }: Found): string {
   const start = trace[0]?.at ?? 0
   const lines = [`Seed ${seed}: ${violations.length} violations`]
   for (const { invariant, message, positions } of violations) {
