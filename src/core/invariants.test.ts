@@ -188,6 +188,11 @@ const examples: Readonly<Record<string, Example>> = {
   },
   'the order of outcomes is stable': {
     holds: {
+      'a save that did not get the place it expected': [
+        born,
+        advance([entry({ key: '#save', kind: 'checkpoint', order: 1 })]),
+        advance([entry()]),
+      ],
       'a replay': [
         born,
         handedOut(),

@@ -56,9 +56,7 @@ export class Replay {
       this.#entries.set(entry.key, entry)
       if (entry.epoch === epoch && binds(entry)) this.#unasked.add(entry.key)
     }
-    this.#outcomes = entries
-      .filter((entry): entry is Ordered => entry.epoch === epoch && entry.order !== null)
-      .sort((a, b) => a.order - b.order)
+    this.#outcomes = inOrder(entries.filter((entry) => entry.epoch === epoch))
   }
 
   /** Whether the code is still on a way that it has gone before. */
@@ -126,6 +124,15 @@ export class Replay {
 
 /** The target of the markers that `step.patched` writes. */
 export const PATCH_TARGET = 'patched'
+
+function inOrder(entries: readonly Entry[]): readonly Ordered[] {
+  const outcomes = entries.filter((entry): entry is Ordered => entry.order !== null)
+  // A save marks the place that it expects to have. If an outcome has taken that, the save did not resolve there.
+  const taken = new Set(outcomes.filter(({ kind }) => kind !== 'checkpoint').map(({ order }) => order))
+  return outcomes
+    .filter(({ kind, order }) => kind !== 'checkpoint' || !taken.has(order))
+    .sort((a, b) => a.order - b.order)
+}
 
 /** Whether the code must ask for the entry. A patch marker that is no longer asked for does no harm. */
 function binds({ kind, target }: Entry): boolean {

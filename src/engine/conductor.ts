@@ -3,13 +3,12 @@ import type { NonDeterminismError } from '../core/errors.ts'
 import { cancellation, deadlinePassed } from '../core/lifecycle.ts'
 import { type Answer, type Asked, Replay } from '../core/replay.ts'
 import type { AttemptRecord, Entry, InboxItem } from '../core/run.ts'
-import { LAST_SAVE_KEY } from '../core/step-names.ts'
 import type { ExecutionHost } from './host.ts'
 import { Inbox } from './inbox.ts'
 import { Interrupt } from './interrupt.ts'
 import { LazyAbort } from './lazy-abort.ts'
-import { newEntry } from './operations/base.ts'
 import type { Operation, Outcome } from './operations/operation.ts'
+import { savedHere } from './operations/save.ts'
 import { PendingOperations } from './pending-operations.ts'
 
 /** What is to be done next, after the function has come to rest. */
@@ -90,6 +89,10 @@ export class Conductor {
   /** What decides how the run ends, whatever the function makes of it; `undefined` if nothing was requested. */
   get interruption(): unknown {
     return this.#interrupt.reason
+  }
+
+  placeOf({ key }: { readonly key: string }): number | null {
+    return this.behindJournal ? null : this.handedOut + 1 + this.pending.savesBefore(key)
   }
 
   nextAsked(): number {
@@ -211,14 +214,18 @@ export class Conductor {
 
   #handOut({ operation, entry, consumed }: Outcome): void {
     const order = this.#replay.handOut()
-    if (entry === null) {
-      this.pending.shiftSave()
-      this.#host.recordLazily(savedHere(order, this.#host.run.epoch, this.#host.env.now()))
-    }
+    if (entry === null) this.#saveResolves(order)
     const recorded = entry === null ? null : { ...entry, epoch: this.#host.run.epoch, order }
     if (recorded !== null) this.#host.record(recorded)
     this.#host.consume(consumed)
     this.#settle(operation, order, recorded, false)
+  }
+
+  /** The save has recorded the place at which it expected to resolve; if another outcome took that, this is the place. */
+  #saveResolves(order: number): void {
+    const { run, env } = this.#host
+    if (this.pending.nextSave?.place !== order) this.#host.record(savedHere(order, run.epoch, env.now()))
+    this.pending.shiftSave()
   }
 
   #settle(operation: Operation, order: number, entry: Entry | null, replayed: boolean): void {
@@ -277,12 +284,6 @@ export class Conductor {
       operation.reject(reason)
     }
   }
-}
-
-/** Marks the place of the newest save in the order. Those of earlier saves are gaps before it. */
-function savedHere(order: number, epoch: number, now: number): Entry {
-  const entry = newEntry({ key: LAST_SAVE_KEY, kind: 'checkpoint', target: null }, epoch, now)
-  return { ...entry, status: 'succeeded', order, endedAt: now }
 }
 
 function earlier(a: number | null, b: number | null): number | null {

@@ -195,10 +195,6 @@ export class Execution implements ExecutionHost {
     this.touch()
   }
 
-  recordLazily(entry: Entry): void {
-    this.#outgoing.buffer.recordLazily(entry)
-  }
-
   consume(itemIds: readonly string[]): void {
     this.#outgoing.buffer.consume(itemIds)
   }

@@ -18,6 +18,8 @@ export interface ExecutionHost {
   readonly conductor: {
     /** How many outcomes the function has been given. */
     readonly handedOut: number
+    /** At which place in the order a save will resolve if nothing comes between; `null` while the journal decides. */
+    placeOf(save: { readonly key: string }): number | null
     /** A running number for everything the function asks for. */
     nextAsked(): number
     /** Says that the interrupt has reached the function by way of an operation's own failure. */
@@ -27,8 +29,6 @@ export interface ExecutionHost {
   observe(event: ExecutionEvent): void
   /** Makes an entry part of the run's next write. */
   record(entry: Entry): void
-  /** The same, but it is no reason to write. */
-  recordLazily(entry: Entry): void
   /** Says that inbox items are held by entries now. */
   consume(itemIds: readonly string[]): void
   /** Puts an outcome in line for the function. */

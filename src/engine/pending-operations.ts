@@ -47,6 +47,11 @@ export class PendingOperations {
     return this.#saves[0]
   }
 
+  /** How many saves resolve before this one. */
+  savesBefore(key: string): number {
+    return this.#saves.findIndex((save) => save.key === key)
+  }
+
   /** It has resolved. */
   shiftSave(): void {
     this.#saves.shift()

@@ -28,11 +28,6 @@ export class WriteBuffer {
     this.#recorded += 1
   }
 
-  /** Adds an entry that goes with the next write, whenever that is: by itself it is no reason to write. */
-  recordLazily(entry: Entry): void {
-    this.#entries.set(entry.key, entry)
-  }
-
   addChild(birth: Birth): void {
     this.#children.push(birth)
     this.#recorded += 1

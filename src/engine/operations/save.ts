@@ -1,8 +1,9 @@
 import { ClaimLostError } from '../../core/errors.ts'
 import type { Entry } from '../../core/run.ts'
+import { LAST_SAVE_KEY } from '../../core/step-names.ts'
 import type { Checkpoints } from '../checkpoints.ts'
 import type { ExecutionHost } from '../host.ts'
-import { BaseOperation } from './base.ts'
+import { BaseOperation, newEntry } from './base.ts'
 
 /**
  * `run.save` between steps. It resolves when its values are durable, in its place among all outcomes; on a replay in the
@@ -11,6 +12,8 @@ import { BaseOperation } from './base.ts'
 export class Save extends BaseOperation<void> {
   readonly #entries: readonly Entry[]
   readonly #checkpoints: Checkpoints
+  /** The place in the order that its write says it has; `null` while it says none. */
+  place: number | null = null
   #begun = false
 
   constructor(host: ExecutionHost, key: string, entries: readonly Entry[], checkpoints: Checkpoints) {
@@ -30,6 +33,8 @@ export class Save extends BaseOperation<void> {
     this.#begun = true
     this.phase = 'busy'
     for (const entry of this.#entries) this.host.record(entry)
+    this.place = this.host.conductor.placeOf(this)
+    if (this.place !== null) this.host.record(savedHere(this.place, this.host.run.epoch, this.host.env.now()))
     this.host.whenDurable(() => {
       this.phase = 'offered'
       this.#checkpoints.apply(this.#entries)
@@ -45,4 +50,13 @@ export class Save extends BaseOperation<void> {
     // Whoever saves must learn that it was not saved, and stop.
     this.reject(reason instanceof ClaimLostError ? reason : new ClaimLostError(String(reason)))
   }
+}
+
+/**
+ * Marks the place of the newest save in the order of outcomes; those of earlier saves are gaps before it. Written with the
+ * values, for the place that the save will have if nothing comes between: so whatever waits for the save waits for it too.
+ */
+export function savedHere(order: number, epoch: number, now: number): Entry {
+  const entry = newEntry({ key: LAST_SAVE_KEY, kind: 'checkpoint', target: null }, epoch, now)
+  return { ...entry, status: 'succeeded', order, endedAt: now }
 }
