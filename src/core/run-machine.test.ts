@@ -9,6 +9,7 @@ import {
   claimed,
   created,
   delivered,
+  dueAfterDeath,
   pauseRequested,
   type Request,
   reaped,
@@ -257,7 +258,7 @@ describe('cancelWins', () => {
 
 describe('the death of a worker', () => {
   it('leaves the run due now, its attempt and the death counted', () => {
-    expect(reaped(running, NOW)).toMatchObject({
+    expect(reaped(running, 0, NOW)).toMatchObject({
       status: 'pending',
       dueAt: NOW,
       owner: null,
@@ -267,7 +268,17 @@ describe('the death of a worker', () => {
   })
 
   it('leaves fence and epoch as they are: the journal still binds the code', () => {
-    expect(reaped(running, NOW)).toMatchObject({ fence: running.fence, epoch: running.epoch })
+    expect(reaped(running, 0, NOW)).toMatchObject({ fence: running.fence, epoch: running.epoch })
+  })
+
+  it('is due at once when its first worker dies, whatever its place', () => {
+    expect(dueAfterDeath({ deaths: 0 }, 7, NOW)).toBe(NOW)
+  })
+
+  it('keeps a distance from others that have lost workers before, which doubles with every death', () => {
+    expect([1, 2, 3].map((deaths) => dueAfterDeath({ deaths }, 2, NOW) - NOW)).toEqual([1000, 2000, 4000])
+    expect(dueAfterDeath({ deaths: 3 }, 0, NOW)).toBe(NOW)
+    expect(dueAfterDeath({ deaths: 5000 }, 1, NOW) - NOW).toBe(60_000)
   })
 })
 
@@ -391,7 +402,7 @@ describe('a request to pause', () => {
   it.each<[string, (run: RunRecord) => RunRecord, RunRecord['pausedFrom']]>([
     ['parks', (run) => advanced(run, { ...park, dueAt: 8000, seen: 1 }, NOW), 'waiting'],
     ['fails and is to be retried', (run) => advanced(run, retry, NOW), 'pending'],
-    ['loses its worker', (run) => reaped(run, NOW), 'pending'],
+    ['loses its worker', (run) => reaped(run, 0, NOW), 'pending'],
   ])('is fulfilled when the running run %s', (_, leave, pausedFrom) => {
     expect(leave(requested(pauseRequested, running))).toMatchObject({
       status: 'paused',
@@ -516,7 +527,7 @@ const moves = {
   complete: whileRunning((run, now) => advanced(run, ends.completed, now)),
   fail: whileRunning((run, now) => advanced(run, ends.failed, now)),
   endCancelled: whileRunning((run, now) => advanced(run, ends.cancelled, now)),
-  reap: whileRunning((run, now) => reaped(run, now)),
+  reap: whileRunning((run, now) => reaped(run, 0, now)),
   deliver: (run, now) => (isTerminal(run.status) ? null : delivered(run, now)),
   cancel: (run, now, pick) => cancelRequested(run, `reason ${pick}`, '{"at once":1}', now),
   pause: (run, now) => pauseRequested(run, now),

@@ -81,18 +81,25 @@ export function advanced(run: RunRecord, to: Transition, now: number): RunRecord
   }
 }
 
-/** Taken from a worker that is dead: due now, its death counted as an attempt. */
-export function reaped(run: RunRecord, now: number): RunRecord {
+/** Taken from a worker that is dead, its death counted as an attempt. `place`: see `dueAfterDeath`. */
+export function reaped(run: RunRecord, place: number, now: number): RunRecord {
   const { attempt, deaths } = run
-  return released({
-    ...run,
-    status: 'pending',
-    owner: null,
-    dueAt: now,
-    attempt: attempt + 1,
-    deaths: deaths + 1,
-  })
+  const dueAt = dueAfterDeath(run, place, now)
+  return released({ ...run, status: 'pending', owner: null, dueAt, attempt: attempt + 1, deaths: deaths + 1 })
 }
+
+/**
+ * When a run whose worker died is due again: at once, the first time. Those that have lost a worker before without making
+ * progress come one after the other, at distances that double with every death: the one that kills its workers soon does
+ * so alone, and does not take the others along to their limit. `place` is the run's number among those reaped with it.
+ */
+export function dueAfterDeath({ deaths }: Pick<RunRecord, 'deaths'>, place: number, now: number): number {
+  if (deaths === 0) return now
+  return now + place * Math.min(FIRST_DISTANCE_MS * 2 ** (deaths - 1), LONGEST_DISTANCE_MS)
+}
+
+const FIRST_DISTANCE_MS = 500
+const LONGEST_DISTANCE_MS = 60_000
 
 /** Something was delivered: a parked run is due now, one that is set aside or not started yet stays so. */
 export function delivered(run: RunRecord, now: number): RunRecord {

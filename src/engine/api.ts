@@ -55,7 +55,7 @@ export interface WorkOptions {
 
 /** Starts runs, executes them, and tells about them. Make one per process and store. */
 export interface Engine {
-  /** Begins to execute runs in this process, until `close`. Resolves when it has begun. */
+  /** Begins to execute runs in this process, until `close`. Resolves when it has begun, or was closed meanwhile. */
   work(options?: WorkOptions): Promise<void>
   /**
    * Stops working: takes no new runs, lets step bodies that run end for `timeout` (default 10 seconds), then aborts them;

@@ -39,6 +39,7 @@ export class Committer {
   readonly #queue = new Set<WriteSource>()
   #busy = false
   #closed = false
+  #finishing = false
   #idle: (() => void)[] = []
   /** Commits made and writes in them, for those who measure. */
   readonly counts = { commits: 0, writes: 0 }
@@ -75,8 +76,9 @@ export class Committer {
     })
   }
 
-  /** Resolves when nothing is in line or in flight. */
-  drained(): Promise<void> {
+  /** Resolves when nothing is in line or in flight. From now on, what the store refuses is not tried again. */
+  finish(): Promise<void> {
+    this.#finishing = true
     return this.#busy ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
   }
 
@@ -91,10 +93,9 @@ export class Committer {
     while (batch.length > 0 || this.#queue.size > 0) {
       // What was written while the store failed joins the next try, so that nobody waits behind an outage unasked.
       batch = this.#gather(batch)
-      const error = await this.#try(batch)
-      batch = error === null ? [] : this.#keepPatient(batch, error.cause)
-      delay = error === null ? FIRST_RETRY_MS : Math.min(delay * 2, LAST_RETRY_MS)
-      if (error !== null) await this.#pause(delay)
+      batch = await this.#try(batch)
+      delay = batch.length === 0 ? FIRST_RETRY_MS : Math.min(delay * 2, LAST_RETRY_MS)
+      if (batch.length > 0) await this.#pause(delay)
     }
     this.#busy = false
     for (const resolve of this.#idle.splice(0)) resolve()
@@ -114,25 +115,32 @@ export class Committer {
     return filled
   }
 
-  /** Commits a batch. Returns why it failed, or `null`. */
-  async #try(batch: readonly Pending[]): Promise<{ readonly cause: unknown } | null> {
-    if (batch.length === 0) return null
+  /** Commits a batch. Returns what is to be sent again. */
+  async #try(batch: readonly Pending[]): Promise<readonly Pending[]> {
+    if (batch.length === 0) return []
     let results: readonly WriteResult[]
     try {
       results = await this.#store.commit(batch.map(writeOf), this.#env.now())
-    } catch (cause) {
+    } catch (error) {
       // Nothing of the batch, or an unknown part, was applied. Every write is idempotent or fenced, so it is sent again.
-      this.#outage.failed('the store refused a commit; trying again', cause)
-      return { cause }
+      this.#outage.failed('the store refused a commit; trying again', error)
+      return isFull(error) && batch.length > 1 ? await this.#tryEach(batch) : this.#keepPatient(batch, error)
     }
     this.#outage.succeeded()
     this.#settle(batch, results)
-    return null
+    return []
+  }
+
+  /** What does not fit must not keep out what does. */
+  async #tryEach(batch: readonly Pending[]): Promise<readonly Pending[]> {
+    const left: Pending[] = []
+    for (const pending of batch) left.push(...(await this.#try([pending])))
+    return left
   }
 
   #keepPatient(batch: readonly Pending[], error: unknown): readonly Pending[] {
     return batch.filter(({ source }) => {
-      if (!this.#closed && source.patient(error)) return true
+      if (!this.#finishing && source.patient(error)) return true
       source.failed(error)
       return false
     })
@@ -163,6 +171,10 @@ interface Pending {
 
 function writeOf(pending: Pending): Write {
   return pending.write
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof StoreError && error.failure === 'full'
 }
 
 /** Whether the store may recover by itself soon. */

@@ -104,8 +104,10 @@ class LocalEngine implements Engine {
     try {
       await this.#ready()
       await worker.start()
-      this.#release = this.#env.keepAlive()
+      if (this.#closing === null) this.#release = this.#env.keepAlive()
     } catch (error) {
+      // Closed while it was about to begin: there is nothing left that could fail.
+      if (this.#closing !== null) return
       this.#worker = null
       throw error
     }
@@ -233,7 +235,7 @@ class LocalEngine implements Engine {
       })
     }
     this.#closed = true
-    await this.#committer.drained()
+    await this.#committer.finish()
     this.#committer.close()
     this.#waiters.close()
     this.#unsubscribe()

@@ -21,6 +21,7 @@ export class Lease {
   readonly #options: LeaseOptions
   #id = ''
   #registered = false
+  #ended = false
   #until = 0
   #beats: Repeated | null = null
   #cancelGuard: () => void = () => {}
@@ -40,9 +41,10 @@ export class Lease {
     return this.#registered && this.#options.env.now() < this.#until
   }
 
-  /** Registers the worker and keeps its lease. Rejects if the store cannot be reached. */
+  /** Registers the worker and keeps its lease, until `end`. Rejects if the store cannot be reached. */
   async start(): Promise<void> {
     await this.#beat()
+    if (this.#ended) return
     const { env, leaseMs } = this.#options
     this.#beats = repeat(env, 'heartbeat', () => this.#beat(), {
       firstMs: leaseMs / 3,
@@ -57,6 +59,7 @@ export class Lease {
 
   /** Stops renewing, and takes the worker's row away so that nobody waits for it. */
   async end(): Promise<void> {
+    this.#ended = true
     await this.#beats?.stop()
     this.#cancelGuard()
     const { store, env } = this.#options
@@ -85,6 +88,7 @@ export class Lease {
   /** Stops everything a tenth of the lease before it runs out, unless it is renewed by then. */
   #guard(): void {
     this.#cancelGuard()
+    if (this.#ended) return
     const { env, leaseMs } = this.#options
     const delay = Math.max(0, this.#until - leaseMs / 10 - env.now())
     this.#cancelGuard = env.setTimer(delay, () => this.#lose(), { background: true })

@@ -100,6 +100,7 @@ export class Worker implements ExecutionOwner<Execution> {
 
   async start(): Promise<void> {
     await this.#lease.start()
+    if (this.#stopping) return
     const { store, env, notifier, config } = this.#parts
     this.#sweeper = new Sweeper({ store, env, notifier, leaseMs: config.lease })
     this.#claimer.look()
@@ -132,7 +133,7 @@ export class Worker implements ExecutionOwner<Execution> {
     for (const execution of this.#active.values()) execution.drain()
     await this.#idleWithin(graceMs)
     for (const execution of this.#active.values()) execution.release()
-    await this.#parts.committer.drained()
+    await this.#parts.committer.finish()
     this.#hot.clear()
     await this.#sweeper?.stop()
     await this.#lease.end()

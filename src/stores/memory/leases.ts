@@ -17,7 +17,7 @@ export function reap(data: MemoryData, now: number, limit: number): readonly str
   for (const owner of data.owners()) {
     if (hasLease(data, owner, now)) continue
     for (const row of data.heldBy(owner).slice(0, limit - freed.length)) {
-      data.replace(row, reaped(row.run, now))
+      data.replace(row, reaped(row.run, freed.length, now))
       freed.push(row.run.id)
     }
   }

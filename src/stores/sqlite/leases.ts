@@ -1,3 +1,4 @@
+import { dueAfterDeath } from '../../core/run-machine.ts'
 import type { Heartbeat, HeldRun, WorkerLease } from '../../ports/store.ts'
 import type { Database } from './database.ts'
 
@@ -16,7 +17,7 @@ export const reapStatements = {
     WHERE owner IS NOT NULL ORDER BY owner LIMIT 1`,
   nextOwner: `SELECT owner FROM perdure_runs INDEXED BY perdure_runs_owner
     WHERE owner IS NOT NULL AND owner > ? ORDER BY owner LIMIT 1`,
-  heldBy: `SELECT number, id FROM perdure_runs INDEXED BY perdure_runs_owner WHERE owner = ? LIMIT ?`,
+  heldBy: `SELECT number, id, deaths FROM perdure_runs INDEXED BY perdure_runs_owner WHERE owner = ? LIMIT ?`,
   idleDead: `SELECT id FROM perdure_workers WHERE expires_at <= ?
     AND NOT EXISTS (SELECT 1 FROM perdure_runs INDEXED BY perdure_runs_owner WHERE owner = perdure_workers.id)`,
 }
@@ -43,13 +44,13 @@ export function reap(database: Database, now: number, limit: number): readonly s
   for (const owner of owners(database)) {
     if (freed.length >= limit) break
     if (hasLease(database, owner, now)) continue
-    const held = database.all<{ number: number; id: string }>(
+    const held = database.all<{ number: number; id: string; deaths: number }>(
       reapStatements.heldBy,
       owner,
       limit - freed.length,
     )
-    for (const { number, id } of held) {
-      database.run(free, now, number)
+    for (const { number, id, deaths } of held) {
+      database.run(free, dueAfterDeath({ deaths }, freed.length, now), number)
       freed.push(id)
     }
   }

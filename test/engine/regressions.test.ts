@@ -4,7 +4,7 @@ import type { StepContext } from '../../src/engine/workflow.ts'
 import { crashEverywhere } from '../../src/testing/crash-kit.ts'
 import { createTestEngine } from '../../src/testing/test-engine.ts'
 
-// Minimal reproductions of engine bugs that the scenarios have found. Each fails until the bug is fixed.
+// Faults that the scenarios have found, each in the smallest form that shows it.
 
 describe('a step body', () => {
   // `InlineStep` enters the body scope and then calls the body through `AsyncResource.bind`, which restores the
