@@ -271,14 +271,14 @@ describe('the death of a worker', () => {
     expect(reaped(running, 0, NOW)).toMatchObject({ fence: running.fence, epoch: running.epoch })
   })
 
-  it('is due at once when its first worker dies, whatever its place', () => {
-    expect(dueAfterDeath({ deaths: 0 }, 7, NOW)).toBe(NOW)
+  it('is due at once when its first workers die, whatever its place', () => {
+    for (const deaths of [0, 1, 2]) expect(dueAfterDeath({ deaths }, 7, NOW)).toBe(NOW)
   })
 
-  it('keeps a distance from others that have lost workers before, which doubles with every death', () => {
-    expect([1, 2, 3].map((deaths) => dueAfterDeath({ deaths }, 2, NOW) - NOW)).toEqual([1000, 2000, 4000])
-    expect(dueAfterDeath({ deaths: 3 }, 0, NOW)).toBe(NOW)
-    expect(dueAfterDeath({ deaths: 5000 }, 1, NOW) - NOW).toBe(60_000)
+  it('keeps a distance from others that have lost as many workers, which doubles with every death', () => {
+    expect([3, 4, 5].map((deaths) => dueAfterDeath({ deaths }, 2, NOW) - NOW)).toEqual([400, 800, 1600])
+    expect(dueAfterDeath({ deaths: 5 }, 0, NOW)).toBe(NOW)
+    expect(dueAfterDeath({ deaths: 5000 }, 1, NOW) - NOW).toBe(15_000)
   })
 })
 

@@ -89,17 +89,19 @@ export function reaped(run: RunRecord, place: number, now: number): RunRecord {
 }
 
 /**
- * When a run whose worker died is due again: at once, the first time. Those that have lost a worker before without making
+ * When a run whose worker died is due again: at once. But those that have lost several workers in a row without making
  * progress come one after the other, at distances that double with every death: the one that kills its workers soon does
  * so alone, and does not take the others along to their limit. `place` is the run's number among those reaped with it.
  */
 export function dueAfterDeath({ deaths }: Pick<RunRecord, 'deaths'>, place: number, now: number): number {
-  if (deaths === 0) return now
-  return now + place * Math.min(FIRST_DISTANCE_MS * 2 ** (deaths - 1), LONGEST_DISTANCE_MS)
+  if (deaths < SUSPECT_DEATHS) return now
+  return now + place * Math.min(FIRST_DISTANCE_MS * 2 ** (deaths - SUSPECT_DEATHS), LONGEST_DISTANCE_MS)
 }
 
-const FIRST_DISTANCE_MS = 500
-const LONGEST_DISTANCE_MS = 60_000
+/** Fewer deaths than this happen to anybody, where processes are killed now and then. */
+const SUSPECT_DEATHS = 3
+const FIRST_DISTANCE_MS = 200
+const LONGEST_DISTANCE_MS = 15_000
 
 /** Something was delivered: a parked run is due now, one that is set aside or not started yet stays so. */
 export function delivered(run: RunRecord, now: number): RunRecord {

@@ -214,8 +214,8 @@ export interface Store {
   /** Renews (or registers, or ends) a worker's lease. */
   heartbeat(worker: WorkerLease, now: number): Promise<Heartbeat>
   /**
-   * Frees up to `limit` running runs whose owner has no lease at `now`: `pending`, attempt + 1, deaths + 1, due now if
-   * it is their first death (else see `dueAfterDeath`; `paused` from `pending` if a pause was requested); removes workers that hold none. Returns the freed ids.
+   * Frees up to `limit` running runs whose owner has no lease at `now`: `pending`, attempt + 1, deaths + 1, due as
+   * `dueAfterDeath` says (`paused` from `pending` if a pause was requested); removes workers that hold none. Returns the freed ids.
    */
   reap(now: number, limit: number): Promise<readonly string[]>
   /** When the earliest run of these workflows and queues is due; `null` if none will be by itself. */

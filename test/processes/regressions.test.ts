@@ -57,7 +57,7 @@ test('B134: runs that only share their workers with one that kills them do not f
   const client = world.client('poison', 'harmless')
   const poison = await client.startWorkflow('poison')
   const short = await Promise.all([1, 2, 3].map(() => client.startWorkflow('harmless')))
-  const supervisor = new Supervisor(world, { lease: 500, maxDeaths: 4 })
+  const supervisor = new Supervisor(world, { lease: 500, maxDeaths: 8 })
   await expect(poison.result()).rejects.toMatchObject({ cause: { code: 'POISONED_RUN' } })
   const outcomes = await Promise.allSettled(short.map((handle) => handle.result()))
   await supervisor.stop()

@@ -30,11 +30,12 @@ const stubborn = defineWorkflow({ name: 'stubborn' }, async ({ step }) => {
       tell('in body')
       if (!settings.stays) return settings.name
       const call = { run: context.runId, step: context.stepId, attempt: context.attempt }
-      while (!context.signal.aborted) {
+      const { signal } = context
+      signal.addEventListener('abort', () => note('aborted', { ...call, code: signal.reason.code }))
+      while (!signal.aborted) {
         note('tick', call)
         await pause(10)
       }
-      note('aborted', { ...call, code: context.signal.reason.code })
       await new Promise(() => setInterval(() => {}, 1_000))
     })
   })
