@@ -1,10 +1,10 @@
 // Simulates many seeds, or one: see `npm run sim -- --help`. Uses the built package; builds it if it is not there.
 
-import { fork, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { bootstrap } from './bootstrap.mjs'
 
 const HELP = `npm run sim -- [--seeds 1000] [--from 1] [--workers 4]   many seeds; exit code 1 if an invariant is violated
 npm run sim -- --seed 123 [--trace]                      one seed, with everything that happened in it`
@@ -52,7 +52,7 @@ async function simulateRange() {
 
 /** One child process per core; each gets the next seeds when it is through with its own. */
 function simulateAll(first, count) {
-  build()
+  bootstrap()
   const started = Date.now()
   const end = first + count
   let next = first
@@ -87,19 +87,8 @@ function progress(line, isLast) {
 }
 
 async function library() {
-  build()
+  bootstrap()
   return await import('perdure/testing')
-}
-
-function build() {
-  const root = new URL('..', import.meta.url)
-  if (existsSync(new URL('dist/testing/simulator/index.js', root))) return
-  const built = spawnSync('npm', ['run', '--silent', 'build'], {
-    cwd: fileURLToPath(root),
-    stdio: 'inherit',
-    shell: true,
-  })
-  if (built.status !== 0) process.exit(built.status ?? 1)
 }
 
 function whole(name, text) {

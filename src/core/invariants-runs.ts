@@ -53,10 +53,12 @@ export const onlyTheClaimAdvances = invariant(
 
 export const endsOnce = invariant(
   'a run ends once',
-  'A run that has ended changes no more, unless it is revived.',
+  'The status of a run that has ended changes no more, unless it is revived.',
   function* (trace) {
     for (const { event, position, before } of changes(trace)) {
       if (before === null || !isTerminal(before.event.run.status) || event.cause === 'revive') continue
+      // One that may be revived still takes what its children came to.
+      if (event.cause === 'deliver' && event.run.status === before.event.run.status) continue
       const message = `run ${event.run.id} was ${before.event.run.status} and became ${event.run.status} by ${event.cause}`
       yield { message, positions: [before.position, position] }
     }

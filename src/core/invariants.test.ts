@@ -353,8 +353,12 @@ const examples: Readonly<Record<string, Example>> = {
   'a run ends once': {
     holds: {
       'and is revived': [born, advance([], ended), stored('revive', { status: 'pending', epoch: 2 })],
+      'and hears of a child': [born, advance([], ended), stored('deliver', ended)],
     },
-    violates: { 'and goes on': [born, advance([], ended), stored('deliver', ended)] },
+    violates: {
+      'and goes on': [born, advance([], ended), stored('deliver', { status: 'waiting' })],
+      'and ends again': [born, advance([], ended), advance([], ended)],
+    },
   },
   'every run ends': {
     holds: {

@@ -1,6 +1,6 @@
 /**
- * The limits that exist. Each is an error with a message, never a surprise. Bytes are bytes of UTF-8.
- * `DEFAULT_…` can be configured, `MAX_…` cannot.
+ * The limits of what users hand over. Those of names and values are errors with a message; parts of errors are cut, and
+ * times are clamped. Bytes are bytes of UTF-8. `DEFAULT_…` can be configured, `MAX_…` cannot.
  */
 
 /** Longest name of a workflow, step, event, queue, function, tag or checkpoint, in bytes. */

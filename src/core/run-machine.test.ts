@@ -15,6 +15,7 @@ import {
   reaped,
   resumeRequested,
   reviveRequested,
+  takes,
   wakeRequested,
 } from './run-machine.ts'
 
@@ -680,5 +681,20 @@ describe('in any life of a run', () => {
       if (before.cancelReason === null || !isTerminal(after.status)) return
       expect(after.status).toBe('cancelled')
     })
+  })
+})
+
+describe('what a run takes', () => {
+  it('is anything while it lives, and nothing once it has completed', () => {
+    for (const status of ['pending', 'running', 'waiting', 'paused'] as const) {
+      expect([takes(status, 'event'), takes(status, 'child')]).toEqual([true, true])
+    }
+    expect([takes('completed', 'event'), takes('completed', 'child')]).toEqual([false, false])
+  })
+
+  it('is the end of its children while it may be revived', () => {
+    for (const status of ['failed', 'cancelled'] as const) {
+      expect([takes(status, 'event'), takes(status, 'child')]).toEqual([false, true])
+    }
   })
 })

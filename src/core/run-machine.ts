@@ -3,7 +3,14 @@
  * are, the SQL stores say the same in SQL, and the store suite holds them to it.
  */
 import { addTime } from './duration.ts'
-import { isTerminal, type NewRun, type RunRecord, type Transition } from './run.ts'
+import {
+  type InboxItem,
+  isTerminal,
+  type NewRun,
+  type RunRecord,
+  type RunStatus,
+  type Transition,
+} from './run.ts'
 
 /** The record of a run that was just created. */
 export function created(run: NewRun, now: number): RunRecord {
@@ -102,6 +109,14 @@ export function dueAfterDeath({ deaths }: Pick<RunRecord, 'deaths'>, place: numb
 const SUSPECT_DEATHS = 3
 const FIRST_DISTANCE_MS = 200
 const LONGEST_DISTANCE_MS = 15_000
+
+/**
+ * Whether a run in this state takes a delivery. One that has ended does not; but one that may be revived takes what its
+ * children came to, because its journal still says that it waits for them.
+ */
+export function takes(status: RunStatus, kind: InboxItem['kind']): boolean {
+  return !isTerminal(status) || (kind === 'child' && status !== 'completed')
+}
 
 /** Something was delivered: a parked run is due now, one that is set aside or not started yet stays so. */
 export function delivered(run: RunRecord, now: number): RunRecord {

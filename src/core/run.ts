@@ -19,7 +19,7 @@ export interface RunRecord {
   readonly dueAt: number | null
   /** Number of the current attempt, from 1. A failure that is retried and a worker's death both raise it. */
   readonly attempt: number
-  /** Raised when the run starts over after a failure; entries of earlier epochs are only memoised values. */
+  /** Raised when the run starts over, after a failure or by a revive; entries of earlier epochs are only memoised values. */
   readonly epoch: number
   /** Workers that died executing this run since it last made progress. */
   readonly deaths: number
@@ -121,7 +121,7 @@ export interface Entry {
   readonly order: number | null
   /** Encoded result or error, by `status`. */
   readonly value: string | null
-  /** Earlier failed attempts, oldest first, bounded. */
+  /** Its failed attempts, oldest first, the newest 20. */
   readonly attempts: readonly AttemptRecord[]
   /** When a `waiting` entry is due. */
   readonly dueAt: number | null

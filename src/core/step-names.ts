@@ -53,3 +53,11 @@ export function displayKey(key: string): string {
 function doubled(name: string): string {
   return name.includes('#') ? name.replaceAll('#', '##') : name
 }
+
+/**
+ * The idempotency key of a step of a run: the same for every attempt, and different for every other step of every other run,
+ * whatever characters ids and names have.
+ */
+export function idempotencyKey(runId: string, stepId: string): string {
+  return `${encodeURIComponent(runId)}:${encodeURIComponent(stepId)}`
+}

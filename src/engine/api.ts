@@ -15,7 +15,10 @@ export interface EngineOptions {
   readonly workflows?: readonly Workflow[]
   /** Functions that steps can call by name. Names are shared with workflows. */
   readonly functions?: Readonly<Record<string, RegisteredFunction>>
-  /** Carries wake-up hints to engines of other processes. Default: within this process, per store. */
+  /**
+   * Carries wake-up hints to engines of other processes. Default: within this process, per store. One that is given
+   * here is left open when the engine is closed.
+   */
   readonly notifier?: Notifier
   /** Default: warnings and errors to standard error. */
   readonly log?: Log
@@ -37,7 +40,7 @@ export interface EngineOptions {
   readonly lease?: Duration
   /** How many parked runs stay in memory, to go on without a replay. Default 1,000. */
   readonly hotRuns?: number
-  /** Workers in a row that may die executing a run that makes no progress. Default 10. */
+  /** Workers in a row that may die executing a run that records no outcome and no new checkpoint. Default 10. */
   readonly maxDeaths?: number
   /** How long a cancelled run waits for a body that ignores its `signal`. Default 5 seconds. */
   readonly abortGrace?: Duration
@@ -96,10 +99,14 @@ export interface Engine {
   cancel(runId: string, reason?: string): Promise<void>
   /** Sets a run aside after the step bodies that run, until `resume`. */
   pause(runId: string): Promise<void>
+  /** Ends a pause. @throws RunNotFoundError, RunStateError if the run is not paused. */
   resume(runId: string): Promise<void>
   /** Starts a failed or cancelled run over, with its journal: what succeeded is not done again. */
   revive(runId: string): Promise<void>
-  /** Makes a run due now: ends the delay of a start or of a retry. A sleep is not shortened. */
+  /**
+   * Makes a run due now: ends the delay of a start, or of a retry of the whole run. Sleeps and retries of steps keep
+   * their time. @throws RunNotFoundError, RunStateError if it is running, paused or has ended.
+   */
   wake(runId: string): Promise<void>
   /** Starts a new run from the part of a journal before a step. */
   fork<Output = unknown>(runId: string, options?: ForkOptions): Promise<RunHandle<Output>>

@@ -36,8 +36,6 @@ export class Claimer {
   readonly #outage: LogSampler
   /** Claims in a row that found nothing. */
   #empty = 0
-  /** Claims begun: tells whether one was under way between two moments. */
-  begun = 0
 
   constructor(options: ClaimerOptions) {
     this.#options = options
@@ -92,7 +90,6 @@ export class Claimer {
     this.#more = limit <= 0
     const id = worker()
     if (limit <= 0 || id === null) return this.#arm(env.now() + this.#options.pollInterval)
-    this.begun += 1
     const runs = await store.claim({ worker: id, workflows: workflows(), queues, limit, now: env.now() })
     this.#empty = runs.length === 0 ? this.#empty + 1 : 0
     if (runs.length > 0) await onClaimed(runs)

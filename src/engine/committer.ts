@@ -41,8 +41,6 @@ export class Committer {
   #closed = false
   #finishing = false
   #idle: (() => void)[] = []
-  /** Commits made and writes in them, for those who measure. */
-  readonly counts = { commits: 0, writes: 0 }
 
   constructor(store: Store, env: Environment, notifier: Notifier) {
     this.#store = store
@@ -151,18 +149,20 @@ export class Committer {
   }
 
   #settle(batch: readonly Pending[], results: readonly WriteResult[]): void {
-    this.counts.commits += 1
-    this.counts.writes += batch.length
     const hints: Hint[] = []
     for (const [index, { source, write }] of batch.entries()) {
       const result = results[index]
-      if (result === undefined) throw new Error(`${this.#store.name} returned fewer results than writes`)
-      hintsOf(write, result, hints)
-      source.done(result)
+      if (result === undefined) source.failed(new StoreError('corrupt', NO_ANSWER))
+      else {
+        hintsOf(write, result, hints)
+        source.done(result)
+      }
     }
     if (hints.length > 0) this.#notifier.publish(hints)
   }
 }
+
+const NO_ANSWER = 'The store returned fewer results than it was given writes. That is a fault of the store.'
 
 interface Pending {
   readonly source: WriteSource

@@ -115,7 +115,7 @@ export class Conductor {
   /** The interrupt has reached the function by way of a body that failed because of it. */
   interruptReached(): void {
     if (this.#interrupt.thrown) return
-    this.#host.record(this.#interrupt.throwAt(this.#replay.handOut(), [], this.#host.env.now()))
+    this.#host.record(this.#interrupt.recordThrow(this.#replay.handOut(), [], this.#host.env.now()))
   }
 
   /** The next turn. `ended`: the function has returned or thrown. */
@@ -267,7 +267,7 @@ export class Conductor {
     }
     const targets = this.pending.interruptible()
     if (targets.length === 0) return false
-    this.#host.record(this.#interrupt.throwAt(this.#replay.handOut(), targets, this.#host.env.now()))
+    this.#host.record(this.#interrupt.recordThrow(this.#replay.handOut(), targets, this.#host.env.now()))
     this.#throwAt(targets)
     return true
   }

@@ -21,7 +21,10 @@ export interface WorkflowOptions<Input = unknown> {
   readonly version?: string
   /** The queue of its runs. Default: `'default'`. */
   readonly queue?: string
-  /** How often the whole run is tried again if its function fails. Default: not at all. */
+  /**
+   * How often the whole run is tried again if its function fails. The death of a worker uses up one of these attempts
+   * too, also if steps have succeeded since; without `retry`, only `maxDeaths` deaths in a row end a run. Default: not at all.
+   */
   readonly retry?: Pick<RetryOptions, 'retries' | 'retryDelay'> & {
     /** The delay before each further attempt; its length is the number of retries. */
     readonly schedule?: readonly Duration[]

@@ -20,7 +20,7 @@ export interface Ending {
 /** What a run keeps if a cancel is accepted that its execution has not heard of. */
 const CANCELLED = encodeError(cancellation(''))
 
-interface Ended {
+interface EndingContext {
   readonly run: RunRecord
   readonly env: Environment
   readonly config: EngineConfig
@@ -36,7 +36,7 @@ export type Finish =
  * whatever the function made of it.
  */
 export function endingOf(
-  { run, env, config }: Ended,
+  { run, env, config }: EndingContext,
   attempts: readonly AttemptRecord[],
   finish: Finish,
   interrupt: unknown,

@@ -5,6 +5,7 @@ import { checkName } from '../core/names.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Hint, Notifier } from '../ports/notifier.ts'
+import type { Observer } from '../ports/observer.ts'
 import type { RunCount, RunFilter, RunPage, Store } from '../ports/store.ts'
 import type { Engine, EngineOptions, ForkOptions, RunHandle, StartOptions, WorkOptions } from './api.ts'
 import { Committer } from './committer.ts'
@@ -12,9 +13,10 @@ import { configOf, DEFAULT_CLOSE_TIMEOUT, type EngineConfig } from './config.ts'
 import type { Ending } from './ending.ts'
 import { consoleLog, systemEnvironment } from './environment.ts'
 import { forkOf } from './fork.ts'
+import { guardedNotifier, guardedObserver } from './guarded.ts'
 import { makeHandle } from './handle.ts'
 import { localNotifier } from './local-notifier.ts'
-import { Operations } from './operator.ts'
+import { Operator } from './operator.ts'
 import { Registry } from './registry.ts'
 import { Starter } from './start.ts'
 import { Waiters } from './waiters.ts'
@@ -44,10 +46,11 @@ class LocalEngine implements Engine {
   readonly #env: Environment
   readonly #config: EngineConfig
   readonly #notifier: Notifier
+  readonly #observer: Observer | null
   readonly #registry: Registry
   readonly #committer: Committer
   readonly #waiters: Waiters
-  readonly #operations: Operations
+  readonly #operator: Operator
   readonly #starter: Starter
   readonly #unsubscribe: () => void
   #migrated: Promise<void> | null = null
@@ -62,12 +65,13 @@ class LocalEngine implements Engine {
     this.#store = checkStore(options?.store)
     this.#env = options.environment ?? systemEnvironment(options.log ?? consoleLog)
     this.#config = configOf(options)
-    this.#notifier = options.notifier ?? localNotifier(this.#store)
+    this.#observer = options.observer === undefined ? null : guardedObserver(options.observer, this.#env)
+    this.#notifier = guardedNotifier(options.notifier ?? localNotifier(this.#store), this.#env)
     this.#registry = new Registry(options.workflows ?? [], options.functions ?? {})
     this.#committer = new Committer(this.#store, this.#env, this.#notifier)
     const { pollInterval } = this.#config
     this.#waiters = new Waiters(this.#store, this.#env, pollInterval, (id) => this.#worker?.has(id) ?? false)
-    this.#operations = new Operations({
+    this.#operator = new Operator({
       store: this.#store,
       env: this.#env,
       config: this.#config,
@@ -76,7 +80,7 @@ class LocalEngine implements Engine {
       ready: () => this.#ready(),
     })
     const worker = (): Worker | null => this.#worker
-    this.#starter = new Starter({ operations: this.#operations, registry: this.#registry, worker })
+    this.#starter = new Starter({ operator: this.#operator, registry: this.#registry, worker })
     this.#unsubscribe = this.#notifier.subscribe((hints) => this.#heard(hints))
   }
 
@@ -95,7 +99,7 @@ class LocalEngine implements Engine {
         committer: this.#committer,
         notifier: this.#notifier,
         registry: this.#registry,
-        observer: this.#options.observer ?? null,
+        observer: this.#observer,
         onEnded: (run, ending) => this.#ended(run, ending),
       },
       { concurrency, queues: lanes },
@@ -129,7 +133,7 @@ class LocalEngine implements Engine {
   }
 
   getHandle<Output>(runId: string): RunHandle<Output> {
-    return makeHandle(this.#operations, runId, { created: false, inputDiffers: false })
+    return makeHandle(this.#operator, runId, { created: false, inputDiffers: false })
   }
 
   async getRun(runId: string): Promise<RunRecord | null> {
@@ -157,36 +161,36 @@ class LocalEngine implements Engine {
     payload?: unknown,
     options: { readonly id?: string } = {},
   ): Promise<void> {
-    await this.#operations.sendEvent(runId, name, payload, options)
+    await this.#operator.sendEvent(runId, name, payload, options)
   }
 
   async cancel(runId: string, reason?: string): Promise<void> {
-    await this.#operations.cancel(runId, reason)
+    await this.#operator.cancel(runId, reason)
   }
 
   async pause(runId: string): Promise<void> {
-    await this.#operations.pause(runId)
+    await this.#operator.pause(runId)
   }
 
   async resume(runId: string): Promise<void> {
-    await this.#operations.resume(runId)
+    await this.#operator.resume(runId)
   }
 
   async revive(runId: string): Promise<void> {
-    await this.#operations.revive(runId)
+    await this.#operator.revive(runId)
   }
 
   async wake(runId: string): Promise<void> {
-    await this.#operations.wake(runId)
+    await this.#operator.wake(runId)
   }
 
   async fork<Output>(runId: string, options: ForkOptions = {}): Promise<RunHandle<Output>> {
     await this.#ready()
-    return await this.#starter.fork(await forkOf(this.#operations, runId, options))
+    return await this.#starter.fork(await forkOf(this.#operator, runId, options))
   }
 
   async deleteRun(runId: string): Promise<void> {
-    await this.#operations.delete(runId)
+    await this.#operator.delete(runId)
   }
 
   /** Opens the store before its first use. A failure is not remembered: the next call tries again. */

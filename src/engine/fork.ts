@@ -4,15 +4,15 @@ import type { Entry } from '../core/run.ts'
 import { displayKey } from '../core/step-names.ts'
 import type { NewRun } from '../ports/store.ts'
 import type { ForkOptions } from './api.ts'
-import type { Operations } from './operator.ts'
+import type { Operator } from './operator.ts'
 
 /**
  * A new run that starts from a prefix of another's journal: what was recorded before the step `before` is taken over,
  * that step and all that came after it is done again.
  */
-export async function forkOf(operations: Operations, runId: string, options: ForkOptions): Promise<NewRun> {
+export async function forkOf(operator: Operator, runId: string, options: ForkOptions): Promise<NewRun> {
   checkId(runId, 'The id of a run')
-  const { store, env } = operations
+  const { store, env } = operator
   const [journal] = await store.journal([runId], { entries: true })
   if (journal === undefined || journal.run === null) throw new RunNotFoundError(runId)
   const { run } = journal
@@ -51,7 +51,12 @@ function prefix(entries: readonly Entry[], epoch: number, before: string | null,
 }
 
 function startOf(entries: readonly Entry[], before: string, runId: string): number {
-  const entry = entries.find((candidate) => displayKey(candidate.key) === before)
+  const named = entries.filter(({ key }) => displayKey(key) === before)
+  if (named.length > 1) {
+    const keys = named.map(({ key }) => JSON.stringify(key)).join(' and ')
+    throw new InvalidArgumentError(`Run ${runId} has two steps that are shown as "${before}": name ${keys}.`)
+  }
+  const entry = entries.find(({ key }) => key === before) ?? named[0]
   if (entry === undefined) {
     throw new InvalidArgumentError(
       `Run ${runId} has no step ${JSON.stringify(before)}; see its history for the names.`,

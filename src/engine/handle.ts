@@ -5,18 +5,18 @@ import { RunCancelledError, RunFailedError, RunNotFoundError, WaitTimeoutError }
 import type { RunRecord } from '../core/run.ts'
 import type { RunHandle } from './api.ts'
 import { historyOf } from './history.ts'
-import type { Operations } from './operator.ts'
+import type { Operator } from './operator.ts'
 import type { Ended } from './waiters.ts'
 
 /** Makes handles. */
 export function makeHandle<Output>(
-  operations: Operations,
+  operator: Operator,
   id: string,
   found: { readonly created: boolean; readonly inputDiffers: boolean },
 ): RunHandle<Output> {
   const get = async (): Promise<RunRecord> => {
-    await operations.ready()
-    const run = await operations.store.getRun(id)
+    await operator.ready()
+    const run = await operator.store.getRun(id)
     if (run === null) throw new RunNotFoundError(id)
     return run
   }
@@ -25,24 +25,24 @@ export function makeHandle<Output>(
     ...found,
     result: async ({ timeout } = {}) => {
       const ms = timeout === undefined ? null : parseDuration(timeout, 'The timeout of result()')
-      await operations.ready()
-      return outputOf<Output>(id, await waitForEnd(operations, id, ms))
+      await operator.ready()
+      return outputOf<Output>(id, await waitForEnd(operator, id, ms))
     },
     status: async () => (await get()).status,
     get,
     history: async () => {
-      await operations.ready()
-      return await historyOf(operations.store, id)
+      await operator.ready()
+      return await historyOf(operator.store, id)
     },
-    cancel: (reason) => operations.cancel(id, reason),
-    pause: () => operations.pause(id),
-    resume: () => operations.resume(id),
-    revive: () => operations.revive(id),
-    wake: () => operations.wake(id),
+    cancel: (reason) => operator.cancel(id, reason),
+    pause: () => operator.pause(id),
+    resume: () => operator.resume(id),
+    revive: () => operator.revive(id),
+    wake: () => operator.wake(id),
   }
 }
 
-async function waitForEnd({ waiters, env }: Operations, id: string, ms: number | null): Promise<Ended> {
+async function waitForEnd({ waiters, env }: Operator, id: string, ms: number | null): Promise<Ended> {
   if (ms === null) return await waiters.wait(id)
   return await new Promise<Ended>((resolve, reject) => {
     const abort = new AbortController()

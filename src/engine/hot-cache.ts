@@ -9,10 +9,6 @@ export class HotCache {
     this.#limit = limit
   }
 
-  get size(): number {
-    return this.#executions.size
-  }
-
   has(runId: string): boolean {
     return this.#executions.has(runId)
   }

@@ -44,7 +44,7 @@ export class Interrupt {
   }
 
   /** The entry for throwing it at these operations. */
-  throwAt(order: number, rejected: readonly string[], now: number): Entry {
+  recordThrow(order: number, rejected: readonly string[], now: number): Entry {
     this.#thrown = true
     const recorded: Recorded = { rejected, error: encodeError(this.reason) }
     const request = { key: INTERRUPT_KEY, kind: 'interrupt', target: null } as const

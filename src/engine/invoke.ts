@@ -1,8 +1,8 @@
 import type { Log } from '../ports/environment.ts'
 import type { Execution } from './execution.ts'
 import type { Definition, Registry } from './registry.ts'
-import { RunApi } from './run-control.ts'
-import { StepApi } from './step-context.ts'
+import { RunApi } from './run-api.ts'
+import { StepApi } from './step-api.ts'
 import type { StepContext, WorkflowContext } from './workflow.ts'
 
 /** Calls what a run executes: its workflow's function, or the registered function in a step of its own. */

@@ -17,7 +17,7 @@ import type { Waiters } from './waiters.ts'
 /** How long a caller waits for a store that does not take writes. The write may be repeated safely. */
 const GIVE_UP_MS = 5_000
 
-export interface OperationsParts {
+export interface OperatorParts {
   readonly store: Store
   readonly env: Environment
   readonly config: EngineConfig
@@ -28,7 +28,7 @@ export interface OperationsParts {
 }
 
 /** What anybody may do with runs from outside. */
-export class Operations {
+export class Operator {
   readonly store: Store
   readonly env: Environment
   readonly config: EngineConfig
@@ -36,7 +36,7 @@ export class Operations {
   readonly ready: () => Promise<void>
   readonly #committer: Committer
 
-  constructor({ store, env, config, committer, waiters, ready }: OperationsParts) {
+  constructor({ store, env, config, committer, waiters, ready }: OperatorParts) {
     this.store = store
     this.env = env
     this.config = config

@@ -1,4 +1,5 @@
-import type { RunRecord, Transition } from '../core/run.ts'
+import type { Entry, RunRecord, Transition } from '../core/run.ts'
+import { LAST_SAVE_KEY } from '../core/step-names.ts'
 import type { AdvanceWrite, Birth, RunState, Write, WriteResult } from '../ports/store.ts'
 import type { Committer, WriteSource } from './committer.ts'
 import type { Ending } from './ending.ts'
@@ -89,7 +90,7 @@ export class Outgoing implements WriteSource {
       worker: run.owner ?? '',
       fence: run.fence,
       entries: changes.entries,
-      progress: run.deaths > 0 && changes.entries.length > 0,
+      progress: run.deaths > 0 && changes.entries.some(isProgress),
       children: changes.children,
       deliveries: this.#ending?.deliveries ?? [],
       deliveriesIfCancelled: this.#ending?.deliveriesIfCancelled ?? [],
@@ -128,6 +129,11 @@ export class Outgoing implements WriteSource {
     for (const birth of births) this.#parts.onUnborn(birth)
     this.#parts.onRefused(reason)
   }
+}
+
+/** Whether an entry brings the run on: an outcome, or a checkpoint. That a body was begun again does not. */
+function isProgress({ key, status }: Entry): boolean {
+  return key !== LAST_SAVE_KEY && (status === 'succeeded' || status === 'failed')
 }
 
 function reasonOf(result: WriteResult): string {

@@ -24,8 +24,8 @@ export class Registry {
 
   constructor(workflows: readonly Workflow[], functions: Readonly<Record<string, RegisteredFunction>>) {
     if (!Array.isArray(workflows)) throw new InvalidArgumentError('`workflows` is a list of workflows.')
-    for (const workflow of workflows) this.addWorkflow(workflow)
-    for (const [name, fn] of Object.entries(functions)) this.addFunction(name, fn)
+    for (const workflow of workflows) this.#addWorkflow(workflow)
+    for (const [name, fn] of Object.entries(functions)) this.#addFunction(name, fn)
   }
 
   /** All names and versions: what a worker may claim. */
@@ -33,23 +33,17 @@ export class Registry {
     return [...this.#definitions.values()].map(({ workflow: { name, version } }) => ({ name, version }))
   }
 
-  addWorkflow(workflow: Workflow): void {
+  #addWorkflow(workflow: Workflow): void {
     if (typeof workflow?.call !== 'function' || typeof workflow.keyOf !== 'function') {
       throw new InvalidArgumentError('`workflows` takes what defineWorkflow returns.')
     }
     this.#add({ kind: 'workflow', workflow: workflow })
   }
 
-  addFunction(name: string, fn: RegisteredFunction): void {
+  #addFunction(name: string, fn: RegisteredFunction): void {
     checkName(name, 'The name of a function')
     if (typeof fn !== 'function') throw new InvalidArgumentError(`functions["${name}"] must be a function.`)
     this.#add({ kind: 'function', workflow: asWorkflow(name), fn })
-  }
-
-  /** Forgets a definition: its runs stay in the store, but this engine claims no more of them. */
-  remove(name: string, version: string): void {
-    this.#definitions.delete(identity(name, version))
-    if (this.#newest.get(name)?.workflow.version === version) this.#newest.delete(name)
   }
 
   /** The definition of a name, of the version registered last. */

@@ -6,13 +6,13 @@ import type { Birth, NewRun } from '../ports/store.ts'
 import type { RunHandle, StartOptions } from './api.ts'
 import { makeHandle } from './handle.ts'
 import { checkPriority, encodeInput, policyOf } from './new-run.ts'
-import type { Operations } from './operator.ts'
+import type { Operator } from './operator.ts'
 import { type Definition, parseInput, type Registry } from './registry.ts'
 import type { Worker } from './worker.ts'
 import type { Workflow } from './workflow.ts'
 
 export interface StarterParts {
-  readonly operations: Operations
+  readonly operator: Operator
   readonly registry: Registry
   /** The worker of this engine, if it works. */
   readonly worker: () => Worker | null
@@ -43,18 +43,18 @@ export class Starter {
 
   /** Creates a run, claimed by this process if it can start it at once. */
   async #create<Output>(run: NewRun, onConflict: 'return' | 'reject' | 'revive'): Promise<RunHandle<Output>> {
-    const { operations } = this.#parts
-    await operations.ready()
+    const { operator } = this.#parts
+    await operator.ready()
     const worker = this.#parts.worker()
     const birth = { run, claimedBy: worker?.reserve(run) ?? null }
     try {
-      const result = await operations.submit({ type: 'create', ...birth })
+      const result = await operator.submit({ type: 'create', ...birth })
       if (result.status === 'existing' && !isOwn(result.run, birth)) {
         worker?.unreserve(birth)
         return await this.#found(run, result.run, onConflict)
       }
       worker?.started(birth)
-      return makeHandle(operations, run.id, { created: true, inputDiffers: false })
+      return makeHandle(operator, run.id, { created: true, inputDiffers: false })
     } catch (error) {
       worker?.unreserve(birth)
       throw error
@@ -71,7 +71,7 @@ export class Starter {
     holder: RunRecord,
     onConflict: 'return' | 'reject' | 'revive',
   ): Promise<RunHandle<Output>> {
-    const { operations } = this.#parts
+    const { operator } = this.#parts
     if (holder.workflow !== wanted.workflow) {
       throw new RunConflictError(
         `The id ${JSON.stringify(wanted.id)} belongs to a run of workflow "${holder.workflow}"; choose another.`,
@@ -88,10 +88,10 @@ export class Starter {
     }
     const revivable = holder.status === 'failed' || holder.status === 'cancelled'
     if (onConflict === 'revive' && revivable) {
-      const result = await operations.submit({ type: 'control', action: 'revive', runId: holder.id })
+      const result = await operator.submit({ type: 'control', action: 'revive', runId: holder.id })
       if (result.status === 'missing') throw new RunNotFoundError(holder.id)
     }
-    return makeHandle(operations, holder.id, { created: false, inputDiffers: holder.input !== wanted.input })
+    return makeHandle(operator, holder.id, { created: false, inputDiffers: holder.input !== wanted.input })
   }
 
   #definition(target: string | Workflow, registry: Registry): Definition {
@@ -104,7 +104,7 @@ export class Starter {
   }
 
   #newRun(workflow: Workflow, input: unknown, options: StartOptions): NewRun {
-    const { env, config } = this.#parts.operations
+    const { env, config } = this.#parts.operator
     const key =
       options.key === undefined ? workflow.keyOf(input) : checkKey(options.key, 'The key of a start')
     const delay = options.delay === undefined ? 0 : parseDuration(options.delay, 'The delay of a start')

@@ -21,10 +21,8 @@ export class Sweeper {
   constructor(options: SweeperOptions) {
     this.#options = options
     const { env, leaseMs } = options
-    // Workers that were started together should not all look at the same time.
-    const jitter = 0.5 + env.random('sweep')
     const reap = { firstMs: 0, onErrorMs: leaseMs / 2 }
-    const prune = { firstMs: PRUNE_INTERVAL_MS * jitter, onErrorMs: PRUNE_INTERVAL_MS }
+    const prune = { firstMs: PRUNE_INTERVAL_MS * this.#jitter('prune'), onErrorMs: PRUNE_INTERVAL_MS }
     this.#loops = [
       repeat(env, 'reaping', () => this.#reap(), reap),
       repeat(env, 'pruning', () => this.#prune(), prune),
@@ -42,12 +40,17 @@ export class Sweeper {
       env.log.warn('took over the runs of dead workers', { runs: freed.length })
       notifier.publish([{ kind: 'due', at: 0 }])
     }
-    return freed.length === SWEEP_LIMIT ? 0 : leaseMs / 3
+    return freed.length === SWEEP_LIMIT ? 0 : (leaseMs / 3) * this.#jitter('reap')
   }
 
   async #prune(): Promise<number> {
     const { store, env } = this.#options
     const pruned = await store.prune(env.now(), SWEEP_LIMIT)
-    return pruned === SWEEP_LIMIT ? 10 : PRUNE_INTERVAL_MS
+    return pruned === SWEEP_LIMIT ? 10 : PRUNE_INTERVAL_MS * this.#jitter('prune')
+  }
+
+  /** 0.5 to 1: workers that were started together shall not all look at the same time. */
+  #jitter(what: string): number {
+    return 0.5 + this.#options.env.random(what) / 2
   }
 }

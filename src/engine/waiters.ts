@@ -29,7 +29,7 @@ export class Waiters {
   readonly #store: Store
   readonly #env: Environment
   readonly #pollInterval: number
-  /** Whether the run is executing or parked here, so that its end will be told. */
+  /** Whether the run is executing or parked here, so that its end will most likely be told. */
   readonly #isHere: (runId: string) => boolean
   readonly #watches = new Map<string, Watch>()
   readonly #outage: LogSampler

@@ -79,11 +79,6 @@ export class Worker implements ExecutionOwner<Execution> {
     })
   }
 
-  /** The identity under which runs are held at the moment. */
-  get worker(): string {
-    return this.#lease.id
-  }
-
   get leaseIsValid(): boolean {
     return this.#lease.valid
   }
@@ -116,11 +111,6 @@ export class Worker implements ExecutionOwner<Execution> {
     if (!this.#active.has(runId)) return
     this.#unread.add(runId)
     void this.#read()
-  }
-
-  /** Forgets the parked executions, so that their runs are replayed when they go on. */
-  chill(): void {
-    this.#hot.clear()
   }
 
   /**

@@ -141,7 +141,7 @@ export interface RunControl {
   readonly version: string
   readonly key: string | null
   readonly tags: readonly string[]
-  /** The number of the run's attempt, from 1: failures that are retried and deaths of workers count. */
+  /** The number of the run's attempt, from 1: failures that are retried and deaths of workers count, also against `retry`. */
   readonly attempt: number
   readonly parentId: string | null
   /**

@@ -1,3 +1,5 @@
+import type { RunStatus } from '../core/run.ts'
+
 /** What happens in an engine, for those who watch: telemetry, tests, the simulator. Times are epoch ms. */
 export type EngineEvent =
   /** The function is called: `cold` from the top, or goes on in memory: `hot`. */
@@ -14,7 +16,7 @@ export type EngineEvent =
       readonly runId: string
       readonly workflow: string
       readonly fence: number
-      readonly status: string
+      readonly status: RunStatus | 'unknown'
     }
   /** The execution is over without having written that: its claim is lost. */
   | {

@@ -53,7 +53,8 @@ export interface Delivery {
 }
 
 /**
- * Delivers an item to a run. Raises its `deliveries`; a `waiting` run becomes due now (it stays `waiting`),
+ * Delivers an item to a run, unless it has ended (but a failed or cancelled run, which may be revived, takes `child`
+ * items and stays as it is). Raises its `deliveries`; a `waiting` run becomes due now (it stays `waiting`),
  * a `pending` run stays due when it was, a `paused` one stays paused.
  */
 export interface DeliverWrite extends Delivery {

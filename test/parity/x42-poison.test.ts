@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineWorkflow } from '../../src/engine/define.ts'
+import type { WorkflowContext } from '../../src/engine/workflow.ts'
 import { memory } from '../../src/stores/memory/index.ts'
 import { VirtualTime } from '../../src/testing/virtual-time.ts'
 import { engineFor, mortalEngine } from './runner-kit.ts'
@@ -31,13 +32,23 @@ describe('X42 work that kills its process', () => {
     expect(await engine.getRun(other)).toMatchObject({ status: 'completed' })
   })
 
-  async function killing(retry: { readonly retry?: { readonly schedule: string[] } }, maxDeaths: number) {
+  it('makes no progress by saving what is saved already', async () => {
+    const { starts } = await killing({}, 3, ({ run }) => run.save({ page: 1 }))
+    expect(starts).toBe(3)
+  })
+
+  async function killing(
+    retry: { readonly retry?: { readonly schedule: string[] } },
+    maxDeaths: number,
+    before: (context: WorkflowContext) => Promise<void> = async () => {},
+  ) {
     const [store, time] = [memory(), new VirtualTime()]
     let starts = 0
     let lethal = true
-    const kills = defineWorkflow({ name: 'kills', ...retry }, async () => {
+    const kills = defineWorkflow({ name: 'kills', ...retry }, async (context) => {
       if (!lethal) return 'harmless'
       starts += 1
+      await before(context)
       return await new Promise<string>(() => {})
     })
     const harmless = defineWorkflow({ name: 'harmless' }, () => 1)

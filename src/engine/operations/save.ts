@@ -31,15 +31,24 @@ export class Save extends BaseOperation<void> {
   proceed(): void {
     if (this.#begun) return
     this.#begun = true
+    // What is stored already is not written again: it is no progress either.
+    if (this.#checkpoints.hold(this.#entries)) {
+      this.#offerSaved()
+      return
+    }
     this.phase = 'busy'
     for (const entry of this.#entries) this.host.record(entry)
     this.place = this.host.conductor.placeOf(this)
     if (this.place !== null) this.host.record(savedHere(this.place, this.host.run.epoch, this.host.env.now()))
     this.host.whenDurable(() => {
-      this.phase = 'offered'
       this.#checkpoints.apply(this.#entries)
-      this.host.offer({ operation: this, entry: null, consumed: [] })
+      this.#offerSaved()
     })
+  }
+
+  #offerSaved(): void {
+    this.phase = 'offered'
+    this.host.offer({ operation: this, entry: null, consumed: [] })
   }
 
   override settle(): void {

@@ -1,5 +1,4 @@
-import { isTerminal } from '../../core/run.ts'
-import { delivered } from '../../core/run-machine.ts'
+import { delivered, takes } from '../../core/run-machine.ts'
 import type { Delivery, WriteResult } from '../../ports/store.ts'
 import type { MemoryData } from './data.ts'
 
@@ -10,7 +9,7 @@ export function deliver(data: MemoryData, { runId, item }: Delivery, now: number
   // Before the check for an ended run: whoever repeats a delivery learns that the first one arrived.
   if (row.inbox.has(item.id) || row.consumed.has(item.id)) return { status: 'duplicate' }
   const { run } = row
-  if (isTerminal(run.status)) return { status: 'refused', runStatus: run.status }
+  if (!takes(run.status, item.kind)) return { status: 'refused', runStatus: run.status }
   row.inbox.set(item.id, item)
   const { status, dueAt } = data.replace(row, delivered(run, now))
   return { status: 'ok', run: { status, dueAt } }

@@ -1,4 +1,5 @@
 import type { AdvanceWrite, Transition, WriteResult } from '../../ports/store.ts'
+import { timePlus } from '../sql/time.ts'
 import { cancel } from './control.ts'
 import { insertBirth, upsertEntries } from './create.ts'
 import type { Database } from './database.ts'
@@ -35,7 +36,7 @@ const setAside = `UPDATE perdure_runs SET
 
 const end = `UPDATE perdure_runs SET
   status = ?, output = ?, error = ?, due_at = NULL, owner = NULL, pause_requested = 0, ended_at = ?,
-  expires_at = min(? + retention, 8640000000000000)
+  expires_at = ${timePlus('?', 'retention')}
   WHERE number = ? RETURNING status, due_at`
 
 interface ClaimRow {

@@ -1,6 +1,7 @@
 import type { RunRecord } from '../../core/run.ts'
 import type { ClaimRequest } from '../../ports/store.ts'
 import { type RunRow, runColumns, toRun } from '../sql/rows.ts'
+import { timePlus } from '../sql/time.ts'
 import type { Database } from './database.ts'
 
 /**
@@ -25,7 +26,7 @@ export const claimStatements = {
 
 const take = `UPDATE perdure_runs SET
   status = 'running', due_at = NULL, owner = ?, fence = fence + 1, started_at = coalesce(started_at, ?),
-  deadline = CASE WHEN started_at IS NULL AND timeout IS NOT NULL THEN ? + timeout ELSE deadline END
+  deadline = CASE WHEN started_at IS NULL AND timeout IS NOT NULL THEN ${timePlus('?', 'timeout')} ELSE deadline END
   WHERE number = ? RETURNING ${runColumns}`
 
 /** The key of a stretch of the index. */

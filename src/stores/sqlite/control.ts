@@ -1,5 +1,6 @@
 import { isTerminal, type RunStatus } from '../../core/run.ts'
 import type { CancelRequest, ControlWrite, WriteResult } from '../../ports/store.ts'
+import { timePlus } from '../sql/time.ts'
 import type { Database } from './database.ts'
 import { ok, type StateRow } from './deliver.ts'
 import { deleteRun } from './prune.ts'
@@ -47,7 +48,7 @@ const selectForCancel =
 
 const cancelAtOnce = `UPDATE perdure_runs SET
   status = 'cancelled', cancel_reason = ?, error = ?, due_at = NULL, paused_from = NULL, ended_at = ?,
-  expires_at = min(? + retention, 8640000000000000)
+  expires_at = ${timePlus('?', 'retention')}
   WHERE id = ? RETURNING status, due_at`
 
 const askToCancel = `UPDATE perdure_runs SET

@@ -1,3 +1,4 @@
+import { addTime } from '../../core/duration.ts'
 import type { Entry, RunRecord } from '../../core/run.ts'
 import type { Birth, NewRun, WriteResult } from '../../ports/store.ts'
 import { entryColumns, fromEntry, type RunRow, runColumns, toRun } from '../sql/rows.ts'
@@ -33,7 +34,7 @@ export function create(database: Database, birth: Birth, now: number): WriteResu
 export function insertBirth(database: Database, { run, claimedBy }: Birth, now: number): boolean {
   const claimed = claimedBy !== null
   const { timeout, retention } = run.policy
-  const deadline = claimed && timeout !== null ? now + timeout : null
+  const deadline = claimed && timeout !== null ? addTime(now, timeout) : null
   const inserted = database.get<{ number: number }>(
     insertRun,
     ...[run.id, run.workflow, run.version, run.queue, run.key, run.priority, JSON.stringify(run.tags)],

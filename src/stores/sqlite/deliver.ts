@@ -1,4 +1,5 @@
-import { isTerminal, type RunStatus } from '../../core/run.ts'
+import type { RunStatus } from '../../core/run.ts'
+import { takes } from '../../core/run-machine.ts'
 import type { Delivery, RunState, WriteResult } from '../../ports/store.ts'
 import type { Database } from './database.ts'
 
@@ -36,7 +37,7 @@ export function deliver(database: Database, { runId, item }: Delivery, now: numb
   if (target === undefined) return { status: 'missing' }
   // Before the check for an ended run: whoever repeats a delivery learns that the first one arrived.
   if (database.get(selectItem, target.number, item.id) !== undefined) return { status: 'duplicate' }
-  if (isTerminal(target.status)) return { status: 'refused', runStatus: target.status }
+  if (!takes(target.status, item.kind)) return { status: 'refused', runStatus: target.status }
   // The count of deliveries only grows, so it also says in which order the items came.
   const { id, kind, name, payload, at } = item
   database.run(insertItem, target.number, id, target.deliveries, kind, name, payload, at)

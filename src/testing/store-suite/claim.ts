@@ -57,6 +57,14 @@ function takingTests({ scenario }: Suite): void {
     matches(second, { fence: 2, owner: 'other', attempt: 1, startedAt: T, deadline: T + 300 })
   })
 
+  scenario('sets no deadline later than the last valid time, whatever the timeout', async (store) => {
+    const policy = { ...POLICY, timeout: Number.MAX_SAFE_INTEGER }
+    await apply(store, createOf({ id: 'a', policy }))
+    await apply(store, { ...createOf({ id: 'b', policy }), claimedBy: 'me' })
+    matches(await claimOne(store), { id: 'a', deadline: 8.64e15 })
+    matches(await runOf(store, 'b'), { deadline: 8.64e15 })
+  })
+
   scenario('sets no deadline without a timeout', async (store) => {
     await apply(store, createOf({ id: 'a' }))
     matches(await claimOne(store), { startedAt: T, deadline: null })

@@ -32,6 +32,20 @@ export function deliverTests({ describe, scenario }: Suite): void {
       matches(await claimOne(store, { now: T + 4 }), { id: 'a', deliveries: 1, seen: 0 })
     })
 
+    scenario('keeps the end of a child for a run that may be revived', async (store) => {
+      for (const end of [FAILED, CANCELLED, COMPLETED]) {
+        await arrived(store, end.status, end)
+        const result = await commitOne(store, deliverOf(end.status, { ...itemOf('i'), kind: 'child' }))
+        assert.equal(result.status, end.status === 'completed' ? 'refused' : 'ok')
+        matches(await runOf(store, end.status), { status: end.status, dueAt: null })
+      }
+      await apply(store, controlOf('revive', 'failed'))
+      assert.deepEqual(
+        (await journalOf(store, 'failed')).inbox.map(({ id }) => id),
+        ['i'],
+      )
+    })
+
     scenario('wakes a run that waits for nothing but a delivery', async (store) => {
       await arrived(store, 'a', WAITING)
       await apply(store, deliverOf('a', itemOf('i')))

@@ -4,7 +4,7 @@ import { addTime, parseDuration } from '../core/duration.ts'
 import { InvalidArgumentError, NestedStepError } from '../core/errors.ts'
 import { checkName } from '../core/names.ts'
 import { type Answer, type Asked, PATCH_TARGET } from '../core/replay.ts'
-import { StepNames } from '../core/step-names.ts'
+import { idempotencyKey, StepNames } from '../core/step-names.ts'
 import type { Log } from '../ports/environment.ts'
 import { currentBody, insideBody } from './body-scope.ts'
 import type { BodyPolicy } from './config.ts'
@@ -32,21 +32,23 @@ class BodyContext implements StepContext {
   readonly runId: string
   readonly stepId: string
   readonly attempt: number
-  readonly idempotencyKey: string
   readonly log: Log
   readonly #abort: LazyAbort
 
-  constructor(identity: StepIdentity, { attempt, abort }: Attempt, idempotencyKey: string, log: Log) {
+  constructor(identity: StepIdentity, { attempt, abort }: Attempt, log: Log) {
     this.runId = identity.runId
     this.stepId = identity.stepId
     this.attempt = attempt
-    this.idempotencyKey = idempotencyKey
     this.log = log
     this.#abort = abort
   }
 
   get signal(): AbortSignal {
     return this.#abort.signal
+  }
+
+  get idempotencyKey(): string {
+    return idempotencyKey(this.runId, this.stepId)
   }
 }
 
@@ -185,11 +187,10 @@ export class StepApi implements Step {
   #body(key: string, body: Body, policy: BodyPolicy, identity: StepIdentity) {
     const { env, run } = this.#execution
     const runId = run.id
-    const idempotencyKey = `${identity.runId}:${identity.stepId}`
     // The body sees the asynchronous context of the call, e.g. a tracing span.
     const scope = new AsyncResource('PerdureStep')
     const bound = (attempt: Attempt): unknown => {
-      const context = new BodyContext(identity, attempt, idempotencyKey, env.log)
+      const context = new BodyContext(identity, attempt, env.log)
       return scope.runInAsyncScope(() => insideBody({ runId, key }, () => body(context)))
     }
     return this.#ask({ key, kind: 'step', target: null }, (asked) => {
