@@ -14,7 +14,7 @@ export interface Asked {
 export type Answer =
   /** Its outcome is recorded and will be handed out when its turn comes. */
   | { readonly type: 'recorded'; readonly entry: Entry }
-  /** It succeeded before the run started over: its value is taken over without doing the work again. */
+  /** It ended before the run started over, and is not done again: its outcome is taken over. */
   | { readonly type: 'carried'; readonly entry: Entry }
   /** It was begun and has no outcome yet. */
   | { readonly type: 'open'; readonly entry: Entry }
@@ -72,8 +72,9 @@ export class Replay {
     if (entry.epoch !== this.#epoch) {
       // What has failed, or was being tried again, is begun anew. A body that must not run twice is not.
       const begun = entry.kind === 'step' && entry.status === 'waiting'
-      if (!fits || begun || entry.status === 'failed') return { type: 'fresh' }
-      return { type: entry.status === 'succeeded' ? 'carried' : 'open', entry }
+      const failed = entry.status === 'failed'
+      if (!fits || begun || (failed && entry.target !== AT_MOST_ONCE)) return { type: 'fresh' }
+      return { type: failed || entry.status === 'succeeded' ? 'carried' : 'open', entry }
     }
     if (!fits) return { type: 'mismatch', error: differs(entry, asked) }
     this.#unasked.delete(asked.key)
@@ -121,6 +122,9 @@ export class Replay {
     )
   }
 }
+
+/** The target of steps whose body must not be started twice. */
+export const AT_MOST_ONCE = 'atMostOnce'
 
 /** The target of the markers that `step.patched` writes. */
 export const PATCH_TARGET = 'patched'

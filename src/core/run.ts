@@ -111,7 +111,7 @@ export interface Entry {
   readonly key: string
   readonly kind: EntryKind
   readonly status: EntryStatus
-  /** The function, workflow or event that the step names; `null` for an inline body. */
+  /** The function, workflow or event that the step names, or how it is done; `null` for an inline body. */
   readonly target: string | null
   /** The run that a `child` entry started. */
   readonly childId: string | null

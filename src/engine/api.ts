@@ -170,7 +170,10 @@ export interface RunHandle<Output = unknown> {
 
 /** The options of `fork`. */
 export interface ForkOptions {
-  /** The first step that is done again, by name (`name#2` for the second use). Default: keep all outcomes. */
+  /**
+   * The first step that is done again, by name (`name#2` for the second use). Checkpoints saved since it began are dropped.
+   * Default: keep all outcomes but the failures at the end.
+   */
   readonly before?: string
   /** The new run's id. */
   readonly id?: string

@@ -3,9 +3,9 @@ import { addTime } from '../core/duration.ts'
 import { encodeError } from '../core/error-codec.ts'
 import { afterFailure, cancellation, endAfterInterrupt } from '../core/lifecycle.ts'
 import { MAX_TIME } from '../core/limits.ts'
-import type { AttemptRecord, ChildOutcome, RunRecord } from '../core/run.ts'
+import type { AttemptRecord, ChildOutcome, Entry, RunRecord } from '../core/run.ts'
 import type { Environment } from '../ports/environment.ts'
-import type { Delivery, RunState, Transition } from '../ports/store.ts'
+import type { CancelRequest, Delivery, RunState, Transition } from '../ports/store.ts'
 import type { EngineConfig } from './config.ts'
 
 /** How an execution leaves its run for good, and whom it tells. */
@@ -72,6 +72,27 @@ export function failed(
 export function cancelled(run: RunRecord, now: number): Ending {
   const value = encodeError(cancellation(run.cancelReason ?? ''))
   return ends(run, { status: 'cancelled', value, attempts: [] }, now)
+}
+
+/** How a run leaves that cannot go on: paused with a reason; or cancelled, if that was accepted. */
+export function setAside(run: RunRecord, error: unknown, now: number): Ending {
+  if (run.cancelReason !== null) return cancelled(run, now)
+  const transition = { status: 'paused', error: encodeError(error), seen: run.deliveries } as const
+  return { transition, deliveries: [], deliveriesIfCancelled: [] }
+}
+
+/** The same for a run whose input cannot be read; but a child that never ran tells its parent, which may handle it. */
+export function refuseInput(run: RunRecord, error: unknown, now: number): Ending {
+  return run.parentId !== null && run.fence === 1 ? failed(run, error, now) : setAside(run, error, now)
+}
+
+/** Cancels for the children that the journal of a run says were not over. */
+export function orphansOf(entries: readonly Entry[]): readonly CancelRequest[] {
+  const reason = 'its parent was cancelled'
+  return entries.flatMap(({ status, childId }) => {
+    if (status !== 'scheduled' || childId === null) return []
+    return [{ runId: childId, reason, error: encodeError(cancellation(reason)) }]
+  })
 }
 
 function failure(

@@ -1,7 +1,7 @@
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { EngineClosedError, InvalidArgumentError } from '../core/errors.ts'
 import { DEFAULT_CONCURRENCY } from '../core/limits.ts'
-import { checkName } from '../core/names.ts'
+import { checkId, checkName } from '../core/names.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Hint, Notifier } from '../ports/notifier.ts'
@@ -13,7 +13,7 @@ import { configOf, DEFAULT_CLOSE_TIMEOUT, type EngineConfig } from './config.ts'
 import type { Ending } from './ending.ts'
 import { consoleLog, systemEnvironment } from './environment.ts'
 import { forkOf } from './fork.ts'
-import { guardedNotifier, guardedObserver } from './guarded.ts'
+import { guardedLog, guardedNotifier, guardedObserver } from './guarded.ts'
 import { makeHandle } from './handle.ts'
 import { localNotifier } from './local-notifier.ts'
 import { Operator } from './operator.ts'
@@ -63,7 +63,8 @@ class LocalEngine implements Engine {
   constructor(options: EngineOptions) {
     this.#options = options
     this.#store = checkStore(options?.store)
-    this.#env = options.environment ?? systemEnvironment(options.log ?? consoleLog)
+    const environment = options.environment ?? systemEnvironment(options.log ?? consoleLog)
+    this.#env = { ...environment, log: guardedLog(environment.log) }
     this.#config = configOf(options)
     this.#observer = options.observer === undefined ? null : guardedObserver(options.observer, this.#env)
     this.#notifier = guardedNotifier(options.notifier ?? localNotifier(this.#store), this.#env)
@@ -133,15 +134,20 @@ class LocalEngine implements Engine {
   }
 
   getHandle<Output>(runId: string): RunHandle<Output> {
-    return makeHandle(this.#operator, runId, { created: false, inputDiffers: false })
+    return makeHandle(this.#operator, checkId(runId, 'The id of a run'), {
+      created: false,
+      inputDiffers: false,
+    })
   }
 
   async getRun(runId: string): Promise<RunRecord | null> {
+    checkId(runId, 'The id of a run')
     await this.#ready()
     return await this.#store.getRun(runId)
   }
 
   async listRuns(filter: Partial<RunFilter> = {}): Promise<RunPage> {
+    checkFilter(filter)
     const { limit = DEFAULT_PAGE } = filter
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
       throw new InvalidArgumentError(`The limit of listRuns is a whole number from 1 to ${MAX_PAGE}.`)
@@ -252,6 +258,16 @@ class LocalEngine implements Engine {
 function checkQueues(queues: unknown): readonly string[] {
   if (Array.isArray(queues) && queues.length > 0) return queues.map((queue) => checkName(queue, 'A queue'))
   throw new InvalidArgumentError('`queues` is a list of at least one queue; leave it out to work on all.')
+}
+
+function checkFilter({ status, since, until }: Partial<RunFilter>): void {
+  if (status !== undefined && !Array.isArray(status)) {
+    throw new InvalidArgumentError("The status of listRuns is a list, e.g. ['failed', 'cancelled'].")
+  }
+  for (const time of [since, until]) {
+    if (time === undefined || Number.isFinite(time)) continue
+    throw new InvalidArgumentError('since and until of listRuns are epoch milliseconds.')
+  }
 }
 
 function checkStore(store: unknown): Store {

@@ -3,6 +3,8 @@ import type { Environment, Log } from '../ports/environment.ts'
 
 /** The longest delay that a timer of the runtime can take; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
+/** Timers fire no earlier than this before the wall clock says so, unless that was set. */
+const EARLY_MS = 20
 /** After so many turns without a pause, other work of the process gets its chance. */
 const TURNS_PER_YIELD = 64
 
@@ -36,15 +38,23 @@ function line(level: string, message: string, fields: Readonly<Record<string, un
 }
 
 function setTimer(delayMs: number, callback: () => void, options: { background?: boolean } = {}): () => void {
-  const dueAt = Date.now() + delayMs
+  // A delay is a delay, also if the wall clock is set meanwhile.
+  const dueAt = performance.now() + delayMs
+  const dueByClock = Date.now() + delayMs
   let timer: NodeJS.Timeout
-  const arm = (): void => {
-    // Timers of the runtime may fire a millisecond early by the wall clock, and never later than in 24.8 days.
-    const left = Math.min(Math.max(Math.ceil(dueAt - Date.now()), 0), MAX_TIMER_MS)
-    timer = setTimeout(() => (Date.now() < dueAt ? arm() : callback()), left)
+  const arm = (leftMs: number): void => {
+    timer = setTimeout(fire, Math.min(Math.max(Math.ceil(leftMs), 0), MAX_TIMER_MS))
     if (options.background === true) timer.unref()
   }
-  arm()
+  const fire = (): void => {
+    const left = dueAt - performance.now()
+    // Timers of the runtime may fire a little early by the wall clock, by which due times are judged.
+    const early = dueByClock - Date.now()
+    if (left > 0) arm(left)
+    else if (early > 0 && early < EARLY_MS) arm(early)
+    else callback()
+  }
+  arm(delayMs)
   return () => clearTimeout(timer)
 }
 

@@ -1,6 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
 import { describe } from '../core/describe.ts'
-import { encodeError } from '../core/error-codec.ts'
 import { ClaimLostError, type NonDeterminismError } from '../core/errors.ts'
 import type { Answer, Asked } from '../core/replay.ts'
 import type { Entry, InboxItem, RunRecord, Transition } from '../core/run.ts'
@@ -12,7 +11,7 @@ import { Checkpoints } from './checkpoints.ts'
 import type { Committer } from './committer.ts'
 import { Conductor } from './conductor.ts'
 import type { EngineConfig } from './config.ts'
-import { cancelled, type Ending, endingOf, type Finish, failed } from './ending.ts'
+import { type Ending, endingOf, type Finish, orphansOf, refuseInput, setAside } from './ending.ts'
 import type { ExecutionEvent, ExecutionHost } from './host.ts'
 import type { Operation, Outcome } from './operations/operation.ts'
 import type { Save } from './operations/save.ts'
@@ -58,8 +57,11 @@ export class Execution implements ExecutionHost {
   readonly #savers = new Set<(error: unknown) => void>()
   #state: State = 'active'
   #finish: Finish | null = null
+  /** Whether the function was called; its input may take time to read. */
+  #called = false
   #scheduled = false
   #draining = false
+  readonly #orphans: readonly CancelRequest[]
 
   constructor(parts: ExecutionParts, run: RunRecord, entries: readonly Entry[], inbox: readonly InboxItem[]) {
     this.env = parts.env
@@ -69,6 +71,7 @@ export class Execution implements ExecutionHost {
     this.#owner = parts.owner
     this.run = run
     this.checkpoints = new Checkpoints(entries)
+    this.#orphans = orphansOf(entries)
     this.conductor = new Conductor(this, entries, inbox)
     this.#alarm = new Alarm(parts.env, () => this.touch())
     this.#stallAlarm = new Alarm(parts.env, () => this.#stalled())
@@ -90,7 +93,7 @@ export class Execution implements ExecutionHost {
     this.#noticeRequests()
     input.then(
       (read) => this.#call(() => call(read)),
-      (error: unknown) => this.#refuseInput(error),
+      (error: unknown) => this.#setAside(error, refuseInput(this.run, error, this.env.now())),
     )
   }
 
@@ -180,6 +183,8 @@ export class Execution implements ExecutionHost {
 
   /** Records entries from inside a body. Resolves when they are durable; rejects if the claim is lost before. */
   durably(entries: readonly Entry[]): Promise<void> {
+    if (this.#state === 'parked')
+      return Promise.reject(new ClaimLostError('The run went on without this body.'))
     return new Promise((resolve, reject) => {
       this.#savers.add(reject)
       for (const entry of entries) this.record(entry)
@@ -234,8 +239,8 @@ export class Execution implements ExecutionHost {
 
   #pump(): void {
     if (this.#state === 'leaving') this.#stayAfterAll()
-    if (this.#state === 'parked' && this.conductor.pending.hasFresh) this.#wakeItself()
-    if (this.#state !== 'active') return
+    if (this.#state === 'parked' && this.#hasGoneOn) this.#wakeItself()
+    if (this.#state !== 'active' || !this.#called) return
     const turn = this.conductor.turn(this.#finish !== null)
     if (turn.type !== 'stalled') this.#stallAlarm.clear()
     switch (turn.type) {
@@ -269,6 +274,11 @@ export class Execution implements ExecutionHost {
     if (this.#outgoing.taken || this.#outgoing.isEnding) return
     this.#outgoing.stay()
     this.#state = 'active'
+  }
+
+  /** Whether the function has asked for something, or ended, since it was looked at. */
+  get #hasGoneOn(): boolean {
+    return this.conductor.pending.hasFresh || this.#finish !== null
   }
 
   /**
@@ -309,26 +319,13 @@ export class Execution implements ExecutionHost {
     this.#setAside(error)
   }
 
-  /** Pauses the run with a reason, until an operator has looked at it; ends it if its cancel was accepted. */
-  #setAside(error: unknown): void {
+  /** Gives the run up as it is: it cannot go on until somebody has looked at it. */
+  #setAside(error: unknown, ending = setAside(this.run, error, this.env.now())): void {
     if (this.#state === 'over') return
-    this.env.log.error('the run is paused', { runId: this.run.id, reason: describe(error) })
-    this.#stop(new ClaimLostError('The run is paused.'))
-    if (this.run.cancelReason === null) {
-      this.#leaveForGood({ status: 'paused', error: encodeError(error), seen: this.run.deliveries })
-      return
-    }
-    const ending = cancelled(this.run, this.env.now())
-    this.#leave(ending.transition, ending)
-  }
-
-  /** A child that never ran tells its parent, which may handle it; any other run waits for somebody to look at it. */
-  #refuseInput(error: unknown): void {
-    if (this.run.parentId === null || this.run.fence > 1 || this.#state !== 'active') {
-      this.#setAside(error)
-      return
-    }
-    const ending = failed(this.run, error, this.env.now())
+    this.env.log.error('the run is set aside', { runId: this.run.id, reason: describe(error) })
+    this.#stop(new ClaimLostError('The run is set aside.'))
+    // If it ends so, its function will not come to where it waits for its children.
+    if (ending.transition.status === 'cancelled') for (const request of this.#orphans) this.addCancel(request)
     this.#leave(ending.transition, ending)
   }
 
@@ -340,6 +337,7 @@ export class Execution implements ExecutionHost {
 
   #call(call: () => Promise<unknown>): void {
     if (this.#state !== 'active') return
+    this.#called = true
     this.observe({ type: 'execution-started', how: 'cold' })
     // The function must not see the context of whoever happened to start or claim the run.
     root.runInAsyncScope(() => {
@@ -371,7 +369,7 @@ export class Execution implements ExecutionHost {
     if (ending === null && !this.#draining) {
       this.#state = 'parked'
       this.#owner.parked(this)
-      if (this.conductor.pending.hasFresh) this.touch()
+      if (this.#hasGoneOn) this.touch()
       return
     }
     this.#state = 'over'

@@ -35,37 +35,52 @@ export async function forkOf(operator: Operator, runId: string, options: ForkOpt
   }
 }
 
-/** New runs begin with this epoch. */
+/** New runs begin with this epoch; entries of an earlier one are memoised values, which do not bind the code. */
 const FIRST_EPOCH = 1
+const MEMOISED = 0
 
 function prefix(entries: readonly Entry[], epoch: number, before: string | null, runId: string): Entry[] {
-  const end = before === null ? Number.POSITIVE_INFINITY : startOf(entries, before, runId)
-  const kept = entries.filter((entry) => {
-    if (entry.kind === 'interrupt' || entry.epoch !== epoch) return false
-    if (entry.kind === 'checkpoint') return entry.order === null || entry.order < end
-    // Values have no place in the order: they go by the time at which they were made.
-    if (entry.kind === 'value') return entry.status === 'succeeded' && precedes(entries, entry, end)
-    return entry.order !== null && entry.order < end && entry.status === 'succeeded'
+  const cut = before === null ? null : stepNamed(entries, before, runId)
+  const end = Math.min(endOf(entries, epoch, cut), interruptOf(entries, epoch))
+  return entries.flatMap((entry): Entry[] => {
+    const { kind, status, order } = entry
+    if (kind === 'interrupt' || entry.key === cut?.key) return []
+    // The newest save says where it was; what was saved after the cut is not known there.
+    if (kind === 'checkpoint' && order === null)
+      return isAfter(entry, cut) ? [] : [{ ...entry, epoch: FIRST_EPOCH }]
+    if (entry.epoch === epoch && order !== null) return order < end ? [{ ...entry, epoch: FIRST_EPOCH }] : []
+    // Values, and what earlier epochs came to, may be used again but need not be.
+    const reusable = kind === 'value' || entry.epoch < epoch
+    return status === 'succeeded' && reusable ? [{ ...entry, epoch: MEMOISED, order: null }] : []
   })
-  return kept.map((entry) => ({ ...entry, epoch: FIRST_EPOCH }))
 }
 
-function startOf(entries: readonly Entry[], before: string, runId: string): number {
+/** The order of the first outcome that is not kept. */
+function endOf(entries: readonly Entry[], epoch: number, cut: Entry | null): number {
+  if (cut !== null) return cut.epoch === epoch ? (cut.order ?? Number.POSITIVE_INFINITY) : 1
+  // Failures after the last success are what the run failed of: they are done again.
+  const succeeded = entries.filter((entry) => entry.epoch === epoch && entry.status === 'succeeded')
+  return Math.max(0, ...succeeded.map(({ order }) => order ?? 0)) + 1
+}
+
+function interruptOf(entries: readonly Entry[], epoch: number): number {
+  const interrupt = entries.find((entry) => entry.kind === 'interrupt' && entry.epoch === epoch)
+  return interrupt?.order ?? Number.POSITIVE_INFINITY
+}
+
+function isAfter(checkpoint: Entry, cut: Entry | null): boolean {
+  return cut !== null && (checkpoint.endedAt ?? 0) > cut.startedAt
+}
+
+function stepNamed(entries: readonly Entry[], before: string, runId: string): Entry {
   const named = entries.filter(({ key }) => displayKey(key) === before)
   if (named.length > 1) {
     const keys = named.map(({ key }) => JSON.stringify(key)).join(' and ')
     throw new InvalidArgumentError(`Run ${runId} has two steps that are shown as "${before}": name ${keys}.`)
   }
   const entry = entries.find(({ key }) => key === before) ?? named[0]
-  if (entry === undefined) {
-    throw new InvalidArgumentError(
-      `Run ${runId} has no step ${JSON.stringify(before)}; see its history for the names.`,
-    )
-  }
-  return entry.order ?? Number.POSITIVE_INFINITY
-}
-
-function precedes(entries: readonly Entry[], value: Entry, end: number): boolean {
-  const next = entries.find((entry) => entry.order === end)
-  return next === undefined || value.startedAt <= next.startedAt
+  if (entry !== undefined) return entry
+  throw new InvalidArgumentError(
+    `Run ${runId} has no step ${JSON.stringify(before)}; see its history for the names.`,
+  )
 }

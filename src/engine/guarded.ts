@@ -1,4 +1,4 @@
-import type { Environment } from '../ports/environment.ts'
+import type { Environment, Log } from '../ports/environment.ts'
 import type { Hint, Notifier } from '../ports/notifier.ts'
 import type { Observer } from '../ports/observer.ts'
 
@@ -26,4 +26,18 @@ export function guardedNotifier(notifier: Notifier, env: Environment): Notifier 
     subscribe: (listener) => notifier.subscribe(listener),
     close: () => notifier.close(),
   }
+}
+
+/** A log that cannot fail: what it throws is lost. */
+export function guardedLog(log: Log): Log {
+  const guard = (level: keyof Log): Log['info'] => {
+    return (message, fields) => {
+      try {
+        log[level](message, fields)
+      } catch {
+        // There is nowhere left to say so.
+      }
+    }
+  }
+  return { debug: guard('debug'), info: guard('info'), warn: guard('warn'), error: guard('error') }
 }

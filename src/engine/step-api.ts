@@ -3,7 +3,7 @@ import { decodeValue, encodeValue } from '../core/codec.ts'
 import { addTime, parseDuration } from '../core/duration.ts'
 import { InvalidArgumentError, NestedStepError } from '../core/errors.ts'
 import { checkName } from '../core/names.ts'
-import { type Answer, type Asked, PATCH_TARGET } from '../core/replay.ts'
+import { type Answer, type Asked, AT_MOST_ONCE, PATCH_TARGET } from '../core/replay.ts'
 import { idempotencyKey, StepNames } from '../core/step-names.ts'
 import type { Log } from '../ports/environment.ts'
 import { currentBody, insideBody } from './body-scope.ts'
@@ -193,7 +193,8 @@ export class StepApi implements Step {
       const context = new BodyContext(identity, attempt, env.log)
       return scope.runInAsyncScope(() => insideBody({ runId, key }, () => body(context)))
     }
-    return this.#ask({ key, kind: 'step', target: null }, (asked) => {
+    const target = policy.atMostOnce ? AT_MOST_ONCE : null
+    return this.#ask({ key, kind: 'step', target }, (asked) => {
       return new InlineStep(this.#execution, asked, bound, policy)
     })
   }

@@ -1,4 +1,4 @@
-import { EngineClosedError, RunNotFoundError } from '../core/errors.ts'
+import { EngineClosedError, RunNotFoundError, StoreError } from '../core/errors.ts'
 import { isTerminal, type RunRecord } from '../core/run.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Store } from '../ports/store.ts'
@@ -111,6 +111,9 @@ export class Waiters {
       if (run === null) this.#refuse(runId)
       else if (isTerminal(run.status)) this.ended(runId, run)
     } catch (error) {
+      if (error instanceof StoreError && error.failure !== 'unavailable') {
+        for (const waiter of this.#take(runId)) waiter.reject(error)
+      }
       this.#outage.failed('looking for the end of a run failed; trying again', error)
     }
   }

@@ -64,7 +64,8 @@ export interface StepOptions extends RetryOptions {
   /** Longest time of one attempt; then its `signal` aborts, and it counts as failed. */
   readonly timeout?: Duration
   /**
-   * The body is never started twice: if a worker dies in it, the step fails with `StepInterruptedError`.
+   * The body is never started twice in a run: if a worker dies in it, the step fails with `StepInterruptedError`; once it
+   * has failed, it stays failed, also when the run is tried again or revived (fork the run before the step instead).
    * Costs one more commit. Cannot be combined with retries.
    */
   readonly atMostOnce?: boolean

@@ -26,6 +26,8 @@ export class InlineStep extends BaseOperation {
   /** The attempt that is running. A late result of an earlier one finds another, or none, here. */
   #running: LazyAbort | null = null
   #gated = false
+  #cancelTimeout: () => void = () => {}
+  #cancelGrace: () => void = () => {}
   /** How many outcomes the function had been given when it asked for this step. */
   readonly #after: number
   /** What was thrown into the run while the body was running. */
@@ -73,15 +75,22 @@ export class InlineStep extends BaseOperation {
     if (attempt === null) return
     attempt.abort(reason)
     // The body may still succeed, and the function should know. But it is not waited for without end.
-    this.host.env.setTimer(this.host.config.abortGrace, () => {
+    this.#cancelGrace = this.host.env.setTimer(this.host.config.abortGrace, () => {
       if (this.#running === attempt) this.#failed(reason, this.host.env.now())
     })
   }
 
   override abandon(reason: unknown): void {
     const attempt = this.#running
-    this.#running = null
+    this.#attemptOver()
     attempt?.abort(reason)
+  }
+
+  /** What the attempt still does is late; its timers must not keep the process alive. */
+  #attemptOver(): void {
+    this.#running = null
+    this.#cancelTimeout()
+    this.#cancelGrace()
   }
 
   #start(): void {
@@ -91,13 +100,11 @@ export class InlineStep extends BaseOperation {
     this.#running = abort
     this.phase = 'busy'
     this.host.observe({ type: 'body-started', key: this.key, attempt, after: this.#after })
-    const cancelTimeout = this.#armTimeout(abort, startedAt)
+    this.#cancelTimeout = this.#armTimeout(abort, startedAt)
     const settle = (outcome: 'succeeded' | 'failed', finish: () => void): void => {
       const late = this.#running !== abort
       this.host.observe({ type: 'body-ended', key: this.key, attempt, outcome: late ? 'late' : outcome })
-      if (late) return
-      cancelTimeout()
-      finish()
+      if (!late) finish()
     }
     this.#call({ attempt, abort }).then(
       (value) => settle('succeeded', () => this.#succeeded(value, startedAt)),
@@ -131,12 +138,12 @@ export class InlineStep extends BaseOperation {
       this.#failed(error, startedAt)
       return
     }
-    this.#running = null
+    this.#attemptOver()
     this.offer({ ...this.ended('succeeded', encoded), startedAt: this.#firstStart(startedAt) })
   }
 
   #failed(error: unknown, startedAt: number): void {
-    this.#running = null
+    this.#attemptOver()
     if (this.#interrupted !== null) {
       this.#failInterrupted(this.#interrupted.reason)
       return
