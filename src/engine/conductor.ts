@@ -91,6 +91,10 @@ export class Conductor {
     return this.#interrupt.reason
   }
 
+  isNextSave({ key }: { readonly key: string }): boolean {
+    return this.pending.savesBefore(key) === 0
+  }
+
   placeOf({ key }: { readonly key: string }): number | null {
     return this.behindJournal ? null : this.handedOut + 1 + this.pending.savesBefore(key)
   }

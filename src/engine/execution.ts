@@ -152,6 +152,10 @@ export class Execution implements ExecutionHost {
     return this.#state === 'over' || (this.#state === 'leaving' && this.#outgoing.isEnding)
   }
 
+  get saving(): boolean {
+    return this.#savers.size > 0
+  }
+
   observe(event: ExecutionEvent): void {
     if (this.#observer === null) return
     const { id: runId, workflow, fence } = this.run

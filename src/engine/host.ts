@@ -20,6 +20,8 @@ export interface ExecutionHost {
     readonly handedOut: number
     /** At which place in the order a save will resolve if nothing comes between; `null` while the journal decides. */
     placeOf(save: { readonly key: string }): number | null
+    /** Whether no other save resolves before this one. */
+    isNextSave(save: { readonly key: string }): boolean
     /** A running number for everything the function asks for. */
     nextAsked(): number
     /** Says that the interrupt has reached the function by way of an operation's own failure. */
@@ -27,6 +29,8 @@ export interface ExecutionHost {
   }
   /** Tells the observer of something that happened in this execution. */
   observe(event: ExecutionEvent): void
+  /** Whether a body is saving something at the moment. */
+  readonly saving: boolean
   /** Makes an entry part of the run's next write. */
   record(entry: Entry): void
   /** Says that inbox items are held by entries now. */

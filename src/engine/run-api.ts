@@ -75,7 +75,7 @@ export class RunApi implements RunControl {
   /** A body is not replayed, so its saves have no place in the order of outcomes. */
   async #saveInBody(entries: readonly Entry[]): Promise<void> {
     // What is stored already is not written again: it is no progress either.
-    if (this.#execution.checkpoints.hold(entries)) return
+    if (!this.#execution.saving && this.#execution.checkpoints.hold(entries)) return
     await this.#execution.durably(entries)
     this.#execution.checkpoints.apply(entries)
   }

@@ -31,8 +31,8 @@ export class Save extends BaseOperation<void> {
   proceed(): void {
     if (this.#begun) return
     this.#begun = true
-    // What is stored already is not written again: it is no progress either.
-    if (this.#checkpoints.hold(this.#entries)) {
+    // What is stored already is not written again: it is no progress either. Unless other values are on their way.
+    if (this.host.conductor.isNextSave(this) && !this.host.saving && this.#checkpoints.hold(this.#entries)) {
       this.#offerSaved()
       return
     }
