@@ -114,7 +114,7 @@ export const childDeliversOnce = invariant(
       const parent = runs.get(run.parentId ?? '')
       const ends = isTerminal(run.status) && before !== undefined && !isTerminal(before.status)
       if (!ends || parent === undefined || isTerminal(parent.event.run.status)) continue
-      if (isDelivery(trace[position + 1], parent.event.run.id, run.id)) continue
+      if (isDelivery(deliveryAfter(trace, position), parent.event.run.id, run.id)) continue
       yield {
         message: `run ${run.id} ended as ${run.status} and did not tell its parent`,
         positions: [position],
@@ -195,6 +195,13 @@ function isFor(item: InboxItem, wait: Entry, dueAt: number | undefined): boolean
 function agrees(entry: Entry, child: RunRecord): boolean {
   if (entry.status === 'succeeded') return child.status === 'completed' && child.output === entry.value
   return child.status === 'failed' || child.status === 'cancelled'
+}
+
+/** What follows the write at `position`, beyond the runs that it creates and cancels: its first delivery. */
+function deliveryAfter(trace: readonly TraceEvent[], position: number): TraceEvent | undefined {
+  return trace.slice(position + 1).find((event) => {
+    return event.type !== 'stored' || (event.cause !== 'cancel' && event.cause !== 'create')
+  })
 }
 
 function isDelivery(event: TraceEvent | undefined, parentId: string, childId: string): boolean {

@@ -513,6 +513,13 @@ const examples: Readonly<Record<string, Example>> = {
         told,
         advance([childEntry()]),
       ],
+      'it tells its parent after cancelling a child of its own': [
+        born,
+        stored('create', childRun),
+        advance([], { ...childRun, ...ended }),
+        stored('cancel', { id: 'grandchild' }),
+        told,
+      ],
       'a failed one': [
         born,
         stored('create', { ...childRun, status: 'failed' }),

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { NonDeterminismError } from './errors.ts'
-import { type Answer, type Asked, PATCH_TARGET, Replay } from './replay.ts'
+import { type Answer, type Asked, AT_MOST_ONCE, PATCH_TARGET, Replay } from './replay.ts'
 import type { Entry, EntryKind, EntryStatus } from './run.ts'
-import { checkpointKey, INTERRUPT_KEY, StepNames } from './step-names.ts'
+import { checkpointKey, INTERRUPT_KEY, LAST_SAVE_KEY, StepNames } from './step-names.ts'
 
 const EPOCH = 3
 
@@ -408,5 +408,30 @@ describe('any recorded execution', () => {
         expect([replay.replaying, replay.peek(), replay.endedEarly()]).toEqual([false, null, null])
       }),
     )
+  })
+})
+
+describe('the place of the newest save', () => {
+  const marked = (order: number): Entry => entry(LAST_SAVE_KEY, { kind: 'checkpoint', order })
+
+  it('is where its marker says', () => {
+    expect(handedOut(replayOf(entry('a', { order: 1 }), marked(2)))).toEqual(['a', 'save'])
+  })
+
+  it('is not where an outcome has come before it', () => {
+    expect(handedOut(replayOf(entry('a', { order: 1 }), marked(1)))).toEqual(['a'])
+  })
+})
+
+describe('a step that must not be begun twice', () => {
+  const earlier = { epoch: EPOCH - 1, target: AT_MOST_ONCE } as const
+  const asked: Asked = { key: 'a', kind: 'step', target: AT_MOST_ONCE }
+
+  it.each(['failed', 'succeeded'] as const)('takes over that it %s before the run started over', (status) => {
+    expect(replayOf(entry('a', { ...earlier, status })).ask(asked).type).toBe('carried')
+  })
+
+  it('is still open if it was running', () => {
+    expect(replayOf(entry('a', { ...earlier, status: 'running' })).ask(asked).type).toBe('open')
   })
 })

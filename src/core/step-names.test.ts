@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkpointKey, displayKey, INTERRUPT_KEY, StepNames } from './step-names.ts'
+import { checkpointKey, displayKey, INTERRUPT_KEY, idempotencyKey, StepNames } from './step-names.ts'
 
 /** Names that try to be taken for keys. */
 const names = fc.oneof(
@@ -58,5 +58,17 @@ describe('displayKey', () => {
 
   it('gives back every name', () => {
     fc.assert(fc.property(names, (name) => displayKey(new StepNames().next(name)) === name))
+  })
+})
+
+describe('idempotencyKey', () => {
+  it('is another for every other step of every other run', () => {
+    const texts = fc.string({ unit: fc.constantFrom('a', ':', '%', '#', 'é', '/'), maxLength: 6 })
+    fc.assert(
+      fc.property(texts, texts, texts, texts, (runA, stepA, runB, stepB) => {
+        const same = runA === runB && stepA === stepB
+        expect(idempotencyKey(runA, stepA) === idempotencyKey(runB, stepB)).toBe(same)
+      }),
+    )
   })
 })

@@ -73,12 +73,14 @@ function isAfter(checkpoint: Entry, cut: Entry | null): boolean {
 }
 
 function stepNamed(entries: readonly Entry[], before: string, runId: string): Entry {
-  const named = entries.filter(({ key }) => displayKey(key) === before)
-  if (named.length > 1) {
+  const steps = entries.filter(({ kind }) => kind !== 'checkpoint' && kind !== 'interrupt')
+  const exact = steps.find(({ key }) => key === before)
+  const named = steps.filter(({ key }) => displayKey(key) === before)
+  if (exact === undefined && named.length > 1) {
     const keys = named.map(({ key }) => JSON.stringify(key)).join(' and ')
     throw new InvalidArgumentError(`Run ${runId} has two steps that are shown as "${before}": name ${keys}.`)
   }
-  const entry = entries.find(({ key }) => key === before) ?? named[0]
+  const entry = exact ?? named[0]
   if (entry !== undefined) return entry
   throw new InvalidArgumentError(
     `Run ${runId} has no step ${JSON.stringify(before)}; see its history for the names.`,
