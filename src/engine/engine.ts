@@ -90,8 +90,8 @@ class LocalEngine implements Engine {
       throw new InvalidArgumentError('The concurrency of a worker is a whole number from 1.')
     }
     const lanes = queues === undefined ? null : checkQueues(queues)
-    if (this.#worker !== null) throw new InvalidArgumentError('This engine works already; close it first.')
     if (this.#closing !== null) throw new EngineClosedError()
+    if (this.#worker !== null) throw new InvalidArgumentError('This engine works already; close it first.')
     const worker = new Worker(
       {
         store: this.#store,

@@ -60,7 +60,7 @@ function endOf(entries: readonly Entry[], epoch: number, cut: Entry | null): num
   if (cut !== null) return cut.epoch === epoch ? (cut.order ?? Number.POSITIVE_INFINITY) : 1
   // Failures after the last success are what the run failed of: they are done again.
   const succeeded = entries.filter((entry) => entry.epoch === epoch && entry.status === 'succeeded')
-  return Math.max(0, ...succeeded.map(({ order }) => order ?? 0)) + 1
+  return succeeded.reduce((last, { order }) => Math.max(last, order ?? 0), 0) + 1
 }
 
 function interruptOf(entries: readonly Entry[], epoch: number): number {

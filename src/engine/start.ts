@@ -38,22 +38,28 @@ export class Starter {
     const definition = this.#definition(target, registry)
     const conflict = checkConflict(options.onConflict)
     await parseInput(definition.workflow, input)
-    return await this.#create(this.#newRun(definition.workflow, input, options), conflict)
+    const run = this.#newRun(definition.workflow, input, options)
+    return await this.#create(run, conflict, options.id === undefined)
   }
 
   /** Creates a run, claimed by this process if it can start it at once. */
-  async #create<Output>(run: NewRun, onConflict: 'return' | 'reject' | 'revive'): Promise<RunHandle<Output>> {
+  async #create<Output>(
+    run: NewRun,
+    onConflict: 'return' | 'reject' | 'revive',
+    isNewId: boolean,
+  ): Promise<RunHandle<Output>> {
     const { operator } = this.#parts
     await operator.ready()
     const worker = this.#parts.worker()
     const birth = { run, claimedBy: worker?.reserve(run) ?? null }
     try {
       const result = await operator.submit({ type: 'create', ...birth })
-      if (result.status === 'existing' && !isOwn(result.run, birth)) {
-        worker?.unreserve(birth)
-        return await this.#found(run, result.run, onConflict)
-      }
-      worker?.started(birth)
+      const existing = result.status === 'existing' ? result.run : null
+      if (existing === null || holdsClaim(existing, birth)) worker?.started(birth)
+      else worker?.unreserve(birth)
+      // A new id that exists was created by this very write, whose answer was lost before it was sent again.
+      const isOwn = existing === null || holdsClaim(existing, birth) || (isNewId && existing.id === run.id)
+      if (!isOwn) return await this.#found(run, existing, onConflict)
       return makeHandle(operator, run.id, { created: true, inputDiffers: false })
     } catch (error) {
       worker?.unreserve(birth)
@@ -63,7 +69,7 @@ export class Starter {
 
   /** Starts a new run with a given journal. */
   async fork<Output>(run: NewRun): Promise<RunHandle<Output>> {
-    return await this.#create(run, 'reject')
+    return await this.#create(run, 'reject', false)
   }
 
   async #found<Output>(
@@ -126,8 +132,8 @@ export class Starter {
   }
 }
 
-/** Whether the run that exists was created by this very write, whose answer was lost before it was sent again. */
-function isOwn(existing: RunRecord, { run, claimedBy }: Birth): boolean {
+/** Whether the run that exists still holds the claim with which this write created it. */
+function holdsClaim(existing: RunRecord, { run, claimedBy }: Birth): boolean {
   const { id, owner, fence } = existing
   return claimedBy !== null && id === run.id && owner === claimedBy && fence === 1
 }

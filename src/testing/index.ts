@@ -6,11 +6,9 @@ export type { CrashDriver, CrashOptions } from './crash-options.ts'
 export type { CrashReport, Cut, Repeated } from './crash-report.ts'
 export type { RunOutcome } from './outcome.ts'
 export type { RunResult, StepResult } from './run-result.ts'
-export { createTestEngine, type TestEngine, type TestEngineOptions, type TestRun } from './test-engine.ts'
-export { silentLog, type VirtualEnvironmentOptions, VirtualTime } from './virtual-time.ts'
-
-// Testing stores.
-
 // The simulator.
 export * from './simulator/index.ts'
+// Testing stores.
 export { type OpenStore, type RegisterTest, type StoreSuiteOptions, storeSuite } from './store-suite/index.ts'
+export { createTestEngine, type TestEngine, type TestEngineOptions, type TestRun } from './test-engine.ts'
+export { silentLog, type VirtualEnvironmentOptions, VirtualTime } from './virtual-time.ts'

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { StoreError } from '../../src/core/errors.ts'
 import { defineWorkflow } from '../../src/engine/define.ts'
 import { createEngine } from '../../src/engine/engine.ts'
+import type { Store } from '../../src/ports/store.ts'
 import { memory } from '../../src/stores/memory/index.ts'
 import { createTestEngine } from '../../src/testing/test-engine.ts'
+import { silentLog } from '../../src/testing/virtual-time.ts'
 
 // Ways in which the engine was broken by somebody who tried to, each in the smallest form that shows it.
 
@@ -190,5 +193,26 @@ describe('saves side by side', () => {
     const test = await createTestEngine({ workflows: [saving] })
     expect((await test.run(saving, null)).output).toEqual({ at: 'A' })
     await test.close()
+  })
+})
+
+describe('a start whose answer is lost', () => {
+  it('is told as created, also by an engine that does not work', async () => {
+    const inner = memory()
+    let lost = 0
+    const store: Store = {
+      ...inner,
+      commit: async (writes, now) => {
+        const results = await inner.commit(writes, now)
+        lost += 1
+        if (lost === 1) throw new StoreError('unavailable', 'The answer is lost.')
+        return results
+      },
+    }
+    const idle = defineWorkflow({ name: 'idle' }, () => 1)
+    const engine = createEngine({ store, workflows: [idle], log: silentLog })
+    expect(await engine.startWorkflow(idle, null)).toMatchObject({ created: true })
+    expect((await engine.listRuns()).runs).toHaveLength(1)
+    await engine.close()
   })
 })

@@ -72,14 +72,18 @@ describe('close', () => {
     await engine.work()
     await Promise.all([engine.close(), engine.close({ timeout: 0 })])
     await engine.close()
+    await expect(engine.stats()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
   })
 
   it('may come before the engine was ever used, and before work has begun', async () => {
     await createEngine({ store: memory() }).close()
     const engine = createEngine({ store: memory(), workflows: [work], log: silentLog })
-    const working = engine.work().catch((error: unknown) => error)
+    const working = engine.work()
     await engine.close()
-    expect([undefined, 'ENGINE_CLOSED']).toContain(((await working) as { code?: string } | undefined)?.code)
+    await expect(working).resolves.toBeUndefined()
+    await expect(engine.work()).rejects.toMatchObject({
+      code: expect.stringMatching(/ENGINE_CLOSED|INVALID_ARGUMENT/),
+    })
   })
 
   it('leaves no listener on the process, after 30 engines', async () => {

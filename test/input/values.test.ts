@@ -87,7 +87,7 @@ describe.each(unstorable)('what cannot be stored: %s', (_, value, path) => {
     expect(await contents(test.store)).toEqual([])
   })
 
-  it('fails a step that returns it, without a second attempt being of use, with the path to it', async () => {
+  it('fails a step that returns it, with the path to it', async () => {
     const makes = defineWorkflow({ name: 'makes' }, ({ step }) => step.do('make', () => value))
     const test = await engineFor({ workflows: [makes] })
     const { error } = await test.run(makes, null)
