@@ -8,6 +8,7 @@ export default defineConfig({
     'src/stores/sqlite/index.ts',
     'src/stores/sqlite/thread.ts',
     'src/stores/memory/index.ts',
+    'src/stores/postgres/index.ts',
     'src/testing/index.ts',
     'src/cli/main.ts',
   ],

@@ -19,6 +19,7 @@ import { localNotifier } from './local-notifier.ts'
 import { Operator } from './operator.ts'
 import { Registry } from './registry.ts'
 import { Starter } from './start.ts'
+import { StoreClock } from './store-clock.ts'
 import { Waiters } from './waiters.ts'
 import { Worker } from './worker.ts'
 import type { Workflow } from './workflow.ts'
@@ -44,6 +45,8 @@ class LocalEngine implements Engine {
   readonly #options: EngineOptions
   readonly #store: Store
   readonly #env: Environment
+  /** `null` if this process's clock is the store's. */
+  readonly #clock: StoreClock | null
   readonly #config: EngineConfig
   readonly #notifier: Notifier
   readonly #observer: Observer | null
@@ -63,11 +66,12 @@ class LocalEngine implements Engine {
   constructor(options: EngineOptions) {
     this.#options = options
     this.#store = checkStore(options?.store)
-    const environment = options.environment ?? systemEnvironment(options.log ?? consoleLog)
+    this.#clock = storeClock(this.#store, options)
+    const environment = this.#clock?.environment ?? environmentOf(options)
     this.#env = { ...environment, log: guardedLog(environment.log) }
     this.#config = configOf(options)
     this.#observer = options.observer === undefined ? null : guardedObserver(options.observer, this.#env)
-    this.#notifier = guardedNotifier(options.notifier ?? localNotifier(this.#store), this.#env)
+    this.#notifier = guardedNotifier(options.notifier ?? notifierOf(this.#store, this.#env), this.#env)
     this.#registry = new Registry(options.workflows ?? [], options.functions ?? {})
     this.#committer = new Committer(this.#store, this.#env, this.#notifier)
     const { pollInterval } = this.#config
@@ -202,13 +206,18 @@ class LocalEngine implements Engine {
   /** Opens the store before its first use. A failure is not remembered: the next call tries again. */
   async #ready(): Promise<void> {
     this.#refuseIfClosed()
-    this.#migrated ??= this.#store.migrate()
+    this.#migrated ??= this.#open()
     try {
       await this.#migrated
     } catch (error) {
       this.#migrated = null
       throw error
     }
+  }
+
+  async #open(): Promise<void> {
+    await this.#store.migrate()
+    await this.#clock?.start()
   }
 
   #refuseIfClosed(): void {
@@ -248,11 +257,28 @@ class LocalEngine implements Engine {
     await this.#committer.finish()
     this.#committer.close()
     this.#waiters.close()
+    await this.#clock?.stop()
     this.#unsubscribe()
     this.#release()
     if (this.#options.notifier === undefined) await this.#notifier.close()
     if (this.#options.keepStoreOpen !== true) await this.#store.close()
   }
+}
+
+function environmentOf(options: EngineOptions): Environment {
+  return options.environment ?? systemEnvironment(options.log ?? consoleLog)
+}
+
+/** An environment that was passed in brings its own clock. */
+function storeClock(store: Store, options: EngineOptions): StoreClock | null {
+  const read = store.clock?.bind(store)
+  return options.environment === undefined && read !== undefined
+    ? new StoreClock(environmentOf(options), read)
+    : null
+}
+
+function notifierOf(store: Store, env: Environment): Notifier {
+  return store.notifier?.(env.log) ?? localNotifier(store)
 }
 
 function checkQueues(queues: unknown): readonly string[] {

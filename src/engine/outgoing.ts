@@ -28,6 +28,8 @@ export class Outgoing implements WriteSource {
   /** Whether the write that is on its way, or was last, carries the transition. */
   #taken = false
   #births: readonly Birth[] = []
+  /** How many writes of this claim have left. */
+  #number = 0
   #closed = false
 
   constructor(parts: OutgoingParts) {
@@ -65,6 +67,7 @@ export class Outgoing implements WriteSource {
   reopen(): void {
     this.#transition = null
     this.#taken = false
+    this.#number = 0
   }
 
   /** Forgets what was not sent. */
@@ -89,6 +92,7 @@ export class Outgoing implements WriteSource {
       runId: run.id,
       worker: run.owner ?? '',
       fence: run.fence,
+      number: ++this.#number,
       entries: changes.entries,
       progress: run.deaths > 0 && changes.entries.some(isProgress),
       children: changes.children,

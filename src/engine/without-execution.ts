@@ -22,6 +22,7 @@ export async function advanceUncalled(
       runId: id,
       worker: owner ?? '',
       fence,
+      number: 1,
       entries: [],
       progress: false,
       children: [],

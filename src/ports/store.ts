@@ -7,6 +7,8 @@
  * that never saw the answer may send it again.
  */
 import type { Entry, InboxItem, NewRun, RunRecord, RunStatus, Transition } from '../core/run.ts'
+import type { Log } from './environment.ts'
+import type { Notifier } from './notifier.ts'
 
 export type { NewRun, Transition } from '../core/run.ts'
 
@@ -30,6 +32,12 @@ export interface AdvanceWrite {
   readonly runId: string
   readonly worker: string
   readonly fence: number
+  /**
+   * The number of this write among those of its claim, rising from 1; the same when it is sent again. A call that
+   * timed out may still be carried out after its repetition: what it brings must not replace an entry that a write of
+   * a higher number has written.
+   */
+  readonly number: number
   /** Inserted, or replaced by key. Non-empty entries also reset the run's `deaths` to 0 if `progress`. */
   readonly entries: readonly Entry[]
   /** Whether the entries are progress, i.e. `deaths` goes back to 0. */
@@ -197,8 +205,11 @@ export interface RunCount {
 export interface Store {
   /** What messages call it, e.g. `sqlite (work.db)`. */
   readonly name: string
-  /** Brings the schema up to date, safely when several processes start at once. Idempotent. */
-  migrate(): Promise<void>
+  /**
+   * Brings the schema up to date, safely when several processes start at once. Idempotent. Returns the steps that were
+   * taken; with `dryRun`, those that would be, and changes nothing.
+   */
+  migrate(options?: { readonly dryRun?: boolean }): Promise<readonly MigrationStep[]>
   /**
    * Applies the writes in order in one durable transaction. Each is applied or refused on its own. Rejects
    * only if nothing, or an unknown part, of the batch was applied: then the whole batch may be sent again.
@@ -226,6 +237,21 @@ export interface Store {
   stats(): Promise<readonly RunCount[]>
   /** Deletes up to `limit` ended runs whose retention is over at `now`, with journal and inbox. Returns how many. */
   prune(now: number, limit: number): Promise<number>
+  /**
+   * What the database's clock says, in epoch ms. The engines of all machines that share the store go by it. A store without
+   * this method is used by one machine only, whose clock is the store's.
+   */
+  clock?(): Promise<number>
+  /** Carries hints between all engines on this database, unless the engine is given another notifier. */
+  notifier?(log: Log): Notifier
   /** Releases what the store holds open. Idempotent; later calls of other methods reject. */
   close(): Promise<void>
+}
+
+/** A step of a schema's history. */
+export interface MigrationStep {
+  /** 1, 2, 3, … */
+  readonly number: number
+  /** A few words on what it does. */
+  readonly name: string
 }

@@ -1,7 +1,7 @@
 import type { Store, Write } from '../ports/store.ts'
 
 /** The calls of a store. */
-export type StoreMethod = Exclude<keyof Store, 'name'>
+export type StoreMethod = Exclude<keyof Store, 'name' | 'clock' | 'notifier'>
 
 /**
  * Stands around every call of a store: may watch it, hold it up, refuse it, or never make it. `writes` are those
@@ -17,7 +17,7 @@ export type AroundCall = <Result>(
 export function wrapStore(store: Store, around: AroundCall): Store {
   return {
     name: store.name,
-    migrate: () => around('migrate', () => store.migrate()),
+    migrate: (options) => around('migrate', () => store.migrate(options)),
     commit: (writes, now) => around('commit', () => store.commit(writes, now), writes),
     claim: (request) => around('claim', () => store.claim(request)),
     journal: (runIds, options) => around('journal', () => store.journal(runIds, options)),

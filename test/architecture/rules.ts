@@ -8,7 +8,8 @@ import { type Import, importsOf, layerOf, lineOf, packageOf, parse, type Source,
 const ALLOWED_LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
   ports: ['core', 'ports'],
-  stores: ['core', 'ports', 'stores'],
+  // A store may bring the notifier of its database along.
+  stores: ['core', 'ports', 'stores', 'notifiers'],
   notifiers: ['core', 'ports', 'notifiers'],
   queues: ['core', 'ports', 'queues'],
 }

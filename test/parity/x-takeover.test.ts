@@ -127,7 +127,8 @@ forEachStore((database) => {
       ['old', 2],
       ['new', 1],
     ] as const) {
-      const write = { ...none, type: 'advance', runId: id, worker, fence, consumed: [], to: end } as const
+      const claim = { runId: id, worker, fence, number: 1 }
+      const write = { ...none, ...claim, type: 'advance', consumed: [], to: end } as const
       expect(await store.commit([write], time.now + 1004)).toEqual([{ status: 'fenced' }])
     }
     expect(await store.getRun(id)).toMatchObject({ status: 'running', owner: 'new' })

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { listStatement } from '../../src/stores/sql/list.ts'
 import { claim, claimStatements, nextDue } from '../../src/stores/sqlite/claim.ts'
 import type { Database } from '../../src/stores/sqlite/database.ts'
 import { reap, reapStatements } from '../../src/stores/sqlite/leases.ts'
-import { listStatement } from '../../src/stores/sqlite/list.ts'
+import { dialect } from '../../src/stores/sqlite/list.ts'
 import { migrate } from '../../src/stores/sqlite/migrate.ts'
 import { prune, selectExpired } from '../../src/stores/sqlite/prune.ts'
 import { openDatabase } from './helpers.ts'
@@ -55,7 +56,7 @@ test.each([
   [{ parentId: 'p' }, 'perdure_runs_parent'],
   [{ tag: 't' }, 'tag=?'],
 ])('a list by %j reads no more than its page', async (filter, index) => {
-  expect(planOf(await migrated(), listStatement({ ...filter, limit: 10 }).sql)).toContain(index)
+  expect(planOf(await migrated(), listStatement({ ...filter, limit: 10 }, dialect).sql)).toContain(index)
 })
 
 test('parked, ended and foreign runs cost a claim nothing', async () => {

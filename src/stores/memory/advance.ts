@@ -1,5 +1,6 @@
 import type { RunRecord } from '../../core/run.ts'
 import { advanced, cancelWins } from '../../core/run-machine.ts'
+import { writeOrder } from '../../core/write-order.ts'
 import type { AdvanceWrite, WriteResult } from '../../ports/store.ts'
 import { cancel } from './cancel.ts'
 import { create } from './create.ts'
@@ -26,9 +27,14 @@ function holdsClaim(run: RunRecord, { worker, fence }: AdvanceWrite): boolean {
   return run.status === 'running' && run.owner === worker && run.fence === fence
 }
 
-function record(row: Row, { entries, consumed }: AdvanceWrite): void {
-  for (const entry of entries) row.entries.set(entry.key, entry)
-  for (const id of consumed) {
+function record(row: Row, write: AdvanceWrite): void {
+  const order = writeOrder(write)
+  for (const entry of write.entries) {
+    if ((row.written.get(entry.key) ?? 0) > order) continue
+    row.entries.set(entry.key, entry)
+    row.written.set(entry.key, order)
+  }
+  for (const id of write.consumed) {
     if (row.inbox.delete(id)) row.consumed.add(id)
   }
 }

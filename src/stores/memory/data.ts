@@ -55,6 +55,7 @@ export class MemoryData {
     const row: Row = {
       run,
       entries: new Map(entries.map((entry) => [entry.key, entry])),
+      written: new Map(),
       inbox: new Map(),
       consumed: new Set(),
       at: 0,

@@ -47,6 +47,7 @@ export function memory({ name = 'memory', data = new MemoryData() }: MemoryOptio
     name,
     async migrate() {
       open()
+      return []
     },
     async commit(writes, now) {
       const target = open()

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { StoreError } from '../../core/errors.ts'
+import type { MigrationStep } from '../../ports/store.ts'
 
 /**
  * One step of a schema. Migrations are append-only: a released one is never edited, because its checksum is
@@ -17,6 +18,11 @@ export interface Migration {
 export interface AppliedMigration {
   readonly number: number
   readonly checksum: string
+}
+
+/** What callers of `migrate` are told of migrations. */
+export function steps(migrations: readonly Migration[]): readonly MigrationStep[] {
+  return migrations.map(({ number, name }) => ({ number, name }))
 }
 
 /** What the migrations table keeps of a migration, to notice that it was edited. */

@@ -1,3 +1,4 @@
+import { writeOrder } from '../../core/write-order.ts'
 import type { AdvanceWrite, Transition, WriteResult } from '../../ports/store.ts'
 import { timePlus } from '../sql/time.ts'
 import { cancel } from './control.ts'
@@ -63,8 +64,9 @@ export function advance(database: Database, write: AdvanceWrite, now: number): W
   return ok(transition(database, claim.number, to, now))
 }
 
-function record(database: Database, claim: ClaimRow, { entries, consumed, progress }: AdvanceWrite): void {
-  upsertEntries(database, claim.number, entries)
+function record(database: Database, claim: ClaimRow, write: AdvanceWrite): void {
+  const { entries, consumed, progress } = write
+  upsertEntries(database, claim.number, entries, writeOrder(write))
   for (const id of consumed) database.run(consumeItem, claim.number, id)
   // The run's row is left alone while the run goes on, unless there is something to forgive.
   if (progress && entries.length > 0 && claim.deaths > 0) database.run(clearDeaths, claim.number)

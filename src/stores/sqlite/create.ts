@@ -15,10 +15,11 @@ const insertTag = 'INSERT OR IGNORE INTO perdure_tags (tag, created_at, run_id) 
 const selectById = `SELECT ${runColumns} FROM perdure_runs WHERE id = ?`
 const selectByKey = `SELECT ${runColumns} FROM perdure_runs WHERE key = ? AND workflow = ?`
 
-const upsertEntry = `INSERT INTO perdure_journal (run, ${entryColumns.join(', ')})
-  VALUES (?, ${entryColumns.map(() => '?').join(', ')})
+const upsertEntry = `INSERT INTO perdure_journal (run, written, ${entryColumns.join(', ')})
+  VALUES (?, ?, ${entryColumns.map(() => '?').join(', ')})
   ON CONFLICT (run, key) DO UPDATE SET
-  ${entryColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`
+  ${['written', ...entryColumns].map((column) => `${column} = excluded.${column}`).join(', ')}
+  WHERE written <= excluded.written`
 
 /** Creates a run unless its id, or its workflow and key, exist. */
 export function create(database: Database, birth: Birth, now: number): WriteResult {
@@ -44,13 +45,18 @@ export function insertBirth(database: Database, { run, claimedBy }: Birth, now: 
   )
   if (inserted === undefined) return false
   for (const tag of run.tags) database.run(insertTag, tag, now, run.id)
-  upsertEntries(database, inserted.number, run.entries)
+  upsertEntries(database, inserted.number, run.entries, 0)
   return true
 }
 
-/** Inserts journal entries of the run of this number, or replaces those of the same key. */
-export function upsertEntries(database: Database, run: number, entries: readonly Entry[]): void {
-  for (const entry of entries) database.run(upsertEntry, run, ...fromEntry(entry))
+/** Inserts journal entries of the run of this number, or replaces those of the same key and no later `order`. */
+export function upsertEntries(
+  database: Database,
+  run: number,
+  entries: readonly Entry[],
+  order: number,
+): void {
+  for (const entry of entries) database.run(upsertEntry, run, order, ...fromEntry(entry))
 }
 
 function holder(database: Database, { id, key, workflow }: NewRun): RunRecord {

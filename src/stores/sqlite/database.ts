@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import type { SqlValue } from '../sql/rows.ts'
+import { fromStoredText, toStoredText } from '../sql/text.ts'
 import type { Connection, OpenConnection, Statement } from './driver.ts'
 import { breaksConnection, isBusy } from './failures.ts'
-import { fromStoredText, toStoredText } from './text.ts'
 
 /** How the store's thread opens its database. Plain data: it crosses the thread boundary. */
 export interface DatabaseOptions {

@@ -1,5 +1,12 @@
 import { StoreError } from '../../core/errors.ts'
-import { type AppliedMigration, checksum, type Migration, pendingMigrations } from '../sql/migrations.ts'
+import type { MigrationStep } from '../../ports/store.ts'
+import {
+  type AppliedMigration,
+  checksum,
+  type Migration,
+  pendingMigrations,
+  steps,
+} from '../sql/migrations.ts'
 import type { Database } from './database.ts'
 import { migrations } from './schema.ts'
 
@@ -15,20 +22,25 @@ const selectApplied = 'SELECT number, checksum FROM perdure_migrations ORDER BY 
 const insertApplied = 'INSERT INTO perdure_migrations (number, name, checksum) VALUES (?, ?, ?)'
 
 /** Brings the schema up to date. Several processes may do so at once: the write lock lets one at a time decide. */
-export function migrate(database: Database): void {
+export function migrate(
+  database: Database,
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
+): readonly MigrationStep[] {
+  if (dryRun) return steps(findPending(database))
   if (database.readOnly) {
     refuseOutdated(database)
-    return
+    return []
   }
   // Takes the lock also if there is nothing to do: a file that cannot be written is better reported at the
   // start than by the first run.
-  database.write(() => {
+  return database.write(() => {
     const pending = findPending(database)
     if (pending.length > 0) database.exec(createTable)
     for (const migration of pending) {
       database.exec(migration.sql)
       database.run(insertApplied, migration.number, migration.name, checksum(migration))
     }
+    return steps(pending)
   })
 }
 

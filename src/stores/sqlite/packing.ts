@@ -76,7 +76,7 @@ export function unpackJournals(packed: PackedJournals): readonly RunJournal[] {
 }
 
 function packAdvance(list: unknown[], write: AdvanceWrite): void {
-  list.push(write.runId, write.worker, write.fence, write.progress, write.to)
+  list.push(write.runId, write.worker, write.fence, write.number, write.progress, write.to)
   packEntries(list, write.entries)
   list.push(unlessEmpty(write.children), unlessEmpty(write.deliveries))
   list.push(unlessEmpty(write.deliveriesIfCancelled), unlessEmpty(write.cancels), unlessEmpty(write.consumed))
@@ -88,6 +88,7 @@ function unpackAdvance(read: Reader, runId: string): AdvanceWrite {
     runId,
     worker: read.next(),
     fence: read.next(),
+    number: read.next(),
     progress: read.next(),
     to: read.next(),
     entries: read.list(() => unpackEntry(read)),

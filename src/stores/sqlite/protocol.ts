@@ -4,7 +4,7 @@ import type { Store } from '../../ports/store.ts'
 import type { PackedJournals, PackedResults, PackedWrites } from './packing.ts'
 
 /** What the thread carries out: the methods of the store. */
-interface Methods extends Omit<Store, 'name' | 'commit' | 'journal'> {
+interface Methods extends Omit<Store, 'name' | 'clock' | 'notifier' | 'commit' | 'journal'> {
   commit(writes: PackedWrites, now: number): Promise<PackedResults>
   journal(...args: Parameters<Store['journal']>): Promise<PackedJournals>
 }

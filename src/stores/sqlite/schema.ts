@@ -93,5 +93,10 @@ CREATE TABLE perdure_workers (
 ) WITHOUT ROWID;
 `
 
+const lateWrites = 'ALTER TABLE perdure_journal ADD COLUMN written INTEGER NOT NULL DEFAULT 0;'
+
 /** All migrations of the SQLite store. Append only. */
-export const migrations: readonly Migration[] = [{ number: 1, name: 'initial', sql: initial }]
+export const migrations: readonly Migration[] = [
+  { number: 1, name: 'initial', sql: initial },
+  { number: 2, name: 'late writes replace nothing newer', sql: lateWrites },
+]

@@ -8,7 +8,7 @@ import { packWrites, unpackJournals, unpackResults } from './packing.ts'
 export function threadedStore(name: string, thread: ThreadClient): Store {
   return {
     name,
-    migrate: () => thread.call('migrate'),
+    migrate: (options = {}) => thread.call('migrate', options),
     async commit(writes, now) {
       return unpackResults(await thread.call('commit', packWrites(writes), now))
     },

@@ -122,6 +122,29 @@ async function claimedAgain(store: Store): Promise<RunRecord> {
 }
 
 function entryTests({ scenario }: Suite): void {
+  scenario('keeps what a later write of the claim wrote when an earlier one arrives late', async (store) => {
+    const run = await started(store, { id: 'a' })
+    const write = (number: number, value: string): AdvanceWrite =>
+      advanceOf(run, null, { number, entries: [entryOf('step', { value }), entryOf(`only ${number}`)] })
+    await apply(store, write(1, '"first"'))
+    await apply(store, write(2, '"second"'))
+    await apply(store, write(2, '"second, sent again"'))
+    // Whether it is told that it was too late does not matter: nobody waits for its answer.
+    await store.commit([write(1, '"first, late"')], T)
+    const { entries } = await journalOf(store, 'a')
+    assert.equal(entries.find(({ key }) => key === 'step')?.value, '"second, sent again"')
+    assert.deepEqual(entries.map(({ key }) => key).sort(), ['only 1', 'only 2', 'step'])
+  })
+
+  scenario('lets a new claim replace what any write of an older one wrote', async (store) => {
+    const first = await started(store, { id: 'a' })
+    await apply(store, advanceOf(first, null, { number: 1_000, entries: [entryOf('step')] }))
+    await store.reap(T, 10)
+    const second = await claimOne(store)
+    await apply(store, advanceOf(second, null, { number: 1, entries: [entryOf('step', { value: '"new"' })] }))
+    assert.equal((await journalOf(store, 'a')).entries[0]?.value, '"new"')
+  })
+
   scenario('stores every field of an entry', async (store) => {
     const run = await started(store, { id: 'a' })
     const entries = [

@@ -62,6 +62,7 @@ export function advanceOf(
     runId: run.id,
     worker: run.owner ?? WORKER,
     fence: run.fence,
+    number: 1,
     entries: [],
     progress: true,
     children: [],

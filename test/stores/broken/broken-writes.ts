@@ -15,6 +15,12 @@ export const brokenWrites: Readonly<Record<string, Break>> = {
       return write
     },
   }),
+  'a late write replaces what is newer': writes({
+    advance(write, data) {
+      data.row(write.runId)?.written.clear()
+      return write
+    },
+  }),
   'advance creates the children although it is fenced': (store, data) => ({
     ...store,
     async commit(batch, now) {
