@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { describe, onTestFinished } from 'vitest'
 import type { Store } from '../../src/ports/store.ts'
 import { MemoryData, memory } from '../../src/stores/memory/index.ts'
+import { postgres } from '../../src/stores/postgres/index.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { freshSchema } from '../services/schema.ts'
+import { serviceOrSkip } from '../services/service.ts'
+
+const postgresUrl = await serviceOrSkip('postgres')
 
 /** Opens the database of one test. Every call gives a store of its own, as another process would have. */
 export type Open = () => Store
@@ -19,6 +24,13 @@ const kinds: Readonly<Record<string, () => Open>> = {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     return () => sqlite(join(folder, 'work.db'))
   },
+  ...(postgresUrl !== null && {
+    PostgreSQL: () => {
+      const { schema, dispose } = freshSchema(postgresUrl)
+      onTestFinished(dispose)
+      return () => postgres(postgresUrl, { schema })
+    },
+  }),
 }
 
 /** Registers tests for each store. Each test asks for a database of its own. */

@@ -37,7 +37,10 @@ export class Connections {
     this.#options = options
   }
 
-  /** Makes one call on the kept connection; calls that wait there are carried out in their order. */
+  /**
+   * Makes one call on the kept connection; calls that wait there are carried out in their order. `timeoutMs`: for a call
+   * that must be answered sooner than others.
+   */
   critical<Row extends QueryResultRow>(query: QueryConfig, timeoutMs?: number): Promise<readonly Row[]> {
     return this.#tracked(() =>
       this.#repeatedly(async () => {
@@ -100,14 +103,14 @@ export class Connections {
 
   async #onKeptNow<Row extends QueryResultRow>(
     query: QueryConfig,
-    timeoutMs: number = this.#options.timeoutMs,
+    timeoutMs: number = Number.POSITIVE_INFINITY,
   ): Promise<readonly Row[]> {
     // Every client has the methods that are not declared.
     this.#kept ??= (await this.#connect()) as Client
     const client = this.#kept
     client.ref()
     try {
-      const { rows } = await inTime(client.query<Row>(query), timeoutMs)
+      const { rows } = await inTime(client.query<Row>(query), Math.min(timeoutMs, this.#options.timeoutMs))
       return rows
     } catch (error) {
       if (!sparesConnection(error)) {
