@@ -49,6 +49,7 @@ async function cutAt(plan: CrashPlan, baseline: Played, point: CutPoint, made: S
   return {
     ...point,
     method: made.method,
+    reached: played.cut,
     at,
     result: played.result,
     effects: played.effects,

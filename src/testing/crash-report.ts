@@ -10,6 +10,8 @@ export interface Cut {
   /** `after`: the call was applied, but its answer never came. */
   readonly side: 'before' | 'after'
   readonly method: StoreMethod
+  /** Whether the run came to this point again; if not, nothing was cut off. */
+  readonly reached: boolean
   /** Where it was, in words. */
   readonly at: string
   readonly result: RunResult

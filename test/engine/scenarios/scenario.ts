@@ -21,6 +21,8 @@ export interface ScenarioOptions {
   readonly restarts?: boolean
   /** Why the order of outcomes may be another after a crash. */
   readonly orderMayChange?: string
+  /** What it may come to where two things of the same instant come in any order. */
+  readonly outputIfInexact?: readonly unknown[]
   /** Why what comes out may be another after a crash; then only the status counts. */
   readonly resultMayChange?: string
 }

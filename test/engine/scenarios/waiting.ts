@@ -1,11 +1,18 @@
+import { RunStateError } from '../../../src/core/errors.ts'
 import { HOUR, START, scenario } from './scenario.ts'
 
 /** Sends an event at a time, before whatever else is due at it. */
 const sendAt =
   (at: number, name: string, payload: unknown): NonNullable<Parameters<typeof scenario>[2]['drive']> =>
   async ({ engine, time }, runId) => {
-    time.environment().setTimer(at - time.now, () => void engine.sendEvent(runId, name, payload))
+    const send = (): Promise<void> => engine.sendEvent(runId, name, payload).catch(unlessEnded)
+    time.environment().setTimer(at - time.now, () => void send())
   }
+
+/** What comes at the same time may have ended the run. */
+function unlessEnded(error: unknown): void {
+  if (!(error instanceof RunStateError)) throw error
+}
 
 /** Timers and events. */
 export const waiting = [
@@ -77,7 +84,12 @@ export const waiting = [
       const event = step.waitForEvent('go')
       return await Promise.race([event, step.sleep('a day', '1 day').then(() => 'slept')])
     },
-    { output: 'went', bodies: 0, drive: sendAt(START + HOUR, 'go', 'went') },
+    {
+      output: 'went',
+      outputIfInexact: ['went', 'slept'],
+      bodies: 0,
+      drive: sendAt(START + HOUR, 'go', 'went'),
+    },
   ),
 
   scenario(
@@ -86,7 +98,12 @@ export const waiting = [
       const event = step.waitForEvent('go')
       return await Promise.race([event, step.sleepUntil('then', START + HOUR).then(() => 'slept')])
     },
-    { output: 'went', bodies: 0, drive: sendAt(START + HOUR, 'go', 'went') },
+    {
+      output: 'went',
+      outputIfInexact: ['went', 'slept'],
+      bodies: 0,
+      drive: sendAt(START + HOUR, 'go', 'went'),
+    },
   ),
 
   scenario(
@@ -95,7 +112,12 @@ export const waiting = [
       const sleep = step.sleepUntil('then', START + HOUR).then(() => 'slept')
       return await Promise.race([sleep, step.waitForEvent('go')])
     },
-    { output: 'slept', bodies: 0, drive: sendAt(START + HOUR, 'go', 'went') },
+    {
+      output: 'slept',
+      outputIfInexact: ['went', 'slept'],
+      bodies: 0,
+      drive: sendAt(START + HOUR, 'go', 'went'),
+    },
   ),
 
   scenario(
@@ -107,7 +129,15 @@ export const waiting = [
       await Promise.all([event, sleep])
       return [seen, await step.do('after', () => seen.length)]
     },
-    { output: [['slept', 'went'], 2], bodies: 1, drive: sendAt(START + HOUR, 'go', 'went') },
+    {
+      output: [['slept', 'went'], 2],
+      outputIfInexact: [
+        [['slept', 'went'], 2],
+        [['went', 'slept'], 2],
+      ],
+      bodies: 1,
+      drive: sendAt(START + HOUR, 'go', 'went'),
+    },
   ),
 
   scenario(
