@@ -9,6 +9,8 @@ export default defineConfig({
     'src/stores/sqlite/thread.ts',
     'src/stores/memory/index.ts',
     'src/stores/postgres/index.ts',
+    'src/stores/mongo/index.ts',
+    'src/notifiers/redis/index.ts',
     'src/testing/index.ts',
     'src/cli/main.ts',
   ],

@@ -35,7 +35,7 @@ export class Fleet {
   /** @type {(error: Error) => void} */
   #break = () => {}
 
-  /** @param {{ size: number, location: string, folder: string }} options */
+  /** @param {{ size: number, place: import('./store.mjs').Place, folder: string }} options */
   constructor(options) {
     this.#options = options
     this.broken = new Promise((_, reject) => {
@@ -97,7 +97,7 @@ export class Fleet {
   #start() {
     const number = this.workers.length + 1
     const logPath = join(this.#options.folder, `worker-${number}.log`)
-    const process = fork(SCRIPT, [this.#options.location, logPath], {
+    const process = fork(SCRIPT, [JSON.stringify(this.#options.place), logPath], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     /** @type {WorkerProcess} */

@@ -14,7 +14,7 @@ import { pause } from './pause.mjs'
 import { Progress } from './progress.mjs'
 import { printReport } from './report.mjs'
 import { POLL_INTERVAL_MS, WORKERS } from './settings.mjs'
-import { openStore } from './store.mjs'
+import { hintOf, newPlace, openStore, removePlace } from './store.mjs'
 import { summarize } from './summary.mjs'
 import { audit } from './workflows.mjs'
 
@@ -46,26 +46,29 @@ export async function main(args) {
 /** @param {import('./options.mjs').Options} options */
 async function demo(options) {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-demo-'))
-  const location = join(folder, 'demo.db')
+  const place = newPlace(options.store, folder)
   const engine = createEngine({
-    store: openStore(location),
+    store: openStore(place),
     workflows: [audit],
     pollInterval: POLL_INTERVAL_MS,
   })
-  const fleet = new Fleet({ size: WORKERS, location, folder })
-  const stopListening = abandonOnSignal(engine, fleet, folder)
+  const clean = async () => {
+    await removePlace(place)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const fleet = new Fleet({ size: WORKERS, place, folder })
+  const stopListening = abandonOnSignal(engine, fleet, clean)
   try {
     const summary = await auditWithKills(engine, fleet, options)
     if (options.json) console.log(JSON.stringify(summary, null, 2))
     else printReport(summary)
-    if (options.keep)
-      console.error(`\nThe database is kept. Look at it:\n  npx perdure runs list --store ${location}`)
+    if (options.keep) console.error(`\nThe database is kept. Look at it:\n  ${hintOf(place)}`)
     return summary.ok ? 0 : 1
   } finally {
     await fleet.stop()
     await engine.close()
     stopListening()
-    if (!options.keep) rmSync(folder, { recursive: true, force: true })
+    if (!options.keep) await clean()
   }
 }
 
@@ -128,18 +131,18 @@ async function watch(engine, fleet, progress, signal) {
 }
 
 /**
- * An interrupted demo leaves neither workers nor files behind.
+ * An interrupted demo leaves neither workers nor data behind.
  *
  * @param {import('perdure').Engine} engine
  * @param {Fleet} fleet
- * @param {string} folder
+ * @param {() => Promise<void>} clean
  */
-function abandonOnSignal(engine, fleet, folder) {
+function abandonOnSignal(engine, fleet, clean) {
   /** @param {NodeJS.Signals} signal */
   const abandon = async (signal) => {
     fleet.abandon()
     await engine.close()
-    rmSync(folder, { recursive: true, force: true })
+    await clean()
     process.exit(128 + constants.signals[signal])
   }
   for (const signal of SIGNALS) process.on(signal, abandon)

@@ -3,6 +3,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { isServer } from './store.mjs'
 
 const NODE_MODULES = fileURLToPath(new URL('../node_modules', import.meta.url))
 const MAX_KILLS_PER_SECOND = 3
@@ -16,6 +17,7 @@ one is killed every second, and proves that nothing was lost and nothing was don
   --kills-per-second N     how often a worker is killed, from 0 to ${MAX_KILLS_PER_SECOND}, e.g. 0.5 (default: 1)
   --no-kills               the same as --kills-per-second 0
   --seed N                 which workers are killed, and when (default: another one each time)
+  --store URL              where to store it: postgres://… or mongodb://… (default: an SQLite file)
   --keep                   keep the database, and say how to look at it
   --json                   print a summary as JSON; the progress goes to standard error
   --help
@@ -41,6 +43,7 @@ export function parseOptions(args) {
     root: values.help ? '' : folder(values.dir ?? NODE_MODULES),
     killsPerSecond: values['no-kills'] ? 0 : given,
     seed: values.seed === undefined ? Date.now() % 1_000_000 : number(values.seed, '--seed'),
+    store: server(values.store),
     keep: values.keep,
     json: values.json,
   }
@@ -58,6 +61,7 @@ function parse(args) {
         'kills-per-second': { type: 'string' },
         'no-kills': { type: 'boolean', default: false },
         seed: { type: 'string' },
+        store: { type: 'string' },
         keep: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
@@ -76,6 +80,12 @@ function number(text, name) {
   const value = Number(text)
   if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value
   throw new UsageError(`${name} takes a number from 0, not "${text}".`)
+}
+
+/** @param {string | undefined} url */
+function server(url) {
+  if (url === undefined || isServer(url)) return url ?? null
+  throw new UsageError(`--store takes a URL, postgres://… or mongodb://…, not "${url}".`)
 }
 
 /** @param {string} path */

@@ -7,10 +7,10 @@ import { openStore } from './store.mjs'
 import { workerLog } from './worker-log.mjs'
 import { audit, auditPackage } from './workflows.mjs'
 
-const [location = '', logPath = ''] = process.argv.slice(2)
+const [place = '', logPath = ''] = process.argv.slice(2)
 
 const engine = createEngine({
-  store: openStore(location),
+  store: openStore(JSON.parse(place)),
   workflows: [audit, auditPackage],
   lease: LEASE_MS,
   pollInterval: POLL_INTERVAL_MS,

@@ -39,7 +39,10 @@ export function readCommandLine(argv: readonly string[]): Invocation | null {
 
 function makeParser(): CAC {
   const parser = cac('perdure')
-  parser.option('--store <path>', 'SQLite file of the store (default: PERDURE_STORE, else perdure.db)')
+  parser.option(
+    '--store <location>',
+    'SQLite file, or postgres://… or mongodb://… (default: PERDURE_STORE, else perdure.db)',
+  )
   parser.option('--json', 'Print JSON: one document, of `work` one per line; errors too, to standard error')
   parser.option('--verbose', 'Print more: what happens, and the stacks of errors')
   for (const { usage, description, options, examples = [] } of commands) {

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createEngine, type Engine, type Store, StoreError } from '../index.ts'
+import { mongo } from '../stores/mongo/index.ts'
+import { postgres } from '../stores/postgres/index.ts'
 import { sqlite } from '../stores/sqlite/index.ts'
 import type { App } from './app.ts'
 import { CliError } from './cli-error.ts'
@@ -9,12 +11,19 @@ import { type Options, textOption } from './options.ts'
 
 const DEFAULT_PATH = 'perdure.db'
 const MEMORY = ':memory:'
+const postgresUrl = /^postgres(ql)?:\/\//
+const mongoUrl = /^mongodb(\+srv)?:\/\//
 
 /** The store of `run` and `work`: `--store`, else PERDURE_STORE, else what the module exports, else `perdure.db`. */
 export function storeToWork({ cwd, env }: Context, options: Options, app: App): Store {
-  const path = namedPath(options, env)
-  if (path === undefined && app.store !== null) return app.store
-  return sqlite(resolvePath(path ?? DEFAULT_PATH, cwd))
+  const location = namedLocation(options, env)
+  if (location === undefined && app.store !== null) return app.store
+  return storeAt(resolveLocation(location ?? DEFAULT_PATH, cwd))
+}
+
+/** The store that is to be migrated: as for `work`, but without a module. */
+export function storeToMigrate({ cwd, env }: Context, options: Options): Store {
+  return storeAt(resolveLocation(namedLocation(options, env) ?? DEFAULT_PATH, cwd))
 }
 
 /**
@@ -28,16 +37,16 @@ export async function withExistingStore<Result>(
   options: Options,
   { readOnly, use }: { readonly readOnly: boolean; readonly use: (engine: Engine) => Promise<Result> },
 ): Promise<Result> {
-  const path = resolvePath(namedPath(options, context.env) ?? DEFAULT_PATH, context.cwd)
-  if (path === MEMORY || !existsSync(path)) {
+  const location = resolveLocation(namedLocation(options, context.env) ?? DEFAULT_PATH, context.cwd)
+  if (location === MEMORY || (!isUrl(location) && !existsSync(location))) {
     throw new CliError(
       'STORE_NOT_FOUND',
-      `There is no store ${path}. Name one with --store PATH or PERDURE_STORE; \`perdure work\` and \`perdure run\` ` +
-        'create it.',
+      `There is no store ${location}. Name one with --store or PERDURE_STORE; \`perdure work\`, \`perdure run\` and ` +
+        '`perdure migrate` create it.',
     )
   }
-  await refuseForeign(path)
-  const engine = createEngine({ store: sqlite(path, { readOnly }), log: contextLog(context) })
+  await refuseForeign(location)
+  const engine = createEngine({ store: storeAt(location, readOnly), log: contextLog(context) })
   try {
     return await use(engine)
   } finally {
@@ -46,27 +55,42 @@ export async function withExistingStore<Result>(
 }
 
 /** Looks without writing, since the engine would create the tables that it misses. */
-async function refuseForeign(path: string): Promise<void> {
-  const reader = sqlite(path, { readOnly: true })
+async function refuseForeign(location: string): Promise<void> {
+  const reader = storeAt(location, true)
   try {
-    await reader.migrate()
+    const missing = await reader.migrate({ dryRun: true })
+    if (missing.length > 0) throw foreign(reader.name)
   } catch (error) {
-    if (!(error instanceof StoreError) || error.failure !== 'read-only') throw error
-    throw new CliError(
-      'STORE_FOREIGN',
-      `${path} is a database without the tables of this version of Perdure. Name another one with --store, or start ` +
-        'a worker on it once, which creates or updates them.',
-      { cause: error },
-    )
+    if (error instanceof StoreError && error.failure === 'read-only') throw foreign(reader.name, error)
+    throw error
   } finally {
     await reader.close()
   }
 }
 
-function namedPath(options: Options, env: Context['env']): string | undefined {
+function foreign(name: string, cause?: unknown): CliError {
+  return new CliError(
+    'STORE_FOREIGN',
+    `${name} is a database without the tables of this version of Perdure. Name another one with --store, or let ` +
+      '`perdure migrate` or a worker create or update them.',
+    { cause },
+  )
+}
+
+function storeAt(location: string, readOnly = false): Store {
+  if (postgresUrl.test(location)) return postgres(location)
+  if (mongoUrl.test(location)) return mongo(location)
+  return sqlite(location, { readOnly })
+}
+
+function isUrl(location: string): boolean {
+  return postgresUrl.test(location) || mongoUrl.test(location)
+}
+
+function namedLocation(options: Options, env: Context['env']): string | undefined {
   return textOption(options, 'store') ?? (env['PERDURE_STORE'] || undefined)
 }
 
-function resolvePath(path: string, cwd: string): string {
-  return path === MEMORY ? path : resolve(cwd, path)
+function resolveLocation(location: string, cwd: string): string {
+  return location === MEMORY || isUrl(location) ? location : resolve(cwd, location)
 }

@@ -1,4 +1,5 @@
 import type { CommandSpec } from '../command.ts'
+import { migrateCommand } from './migrate.ts'
 import { runCommand } from './run.ts'
 import { runsCommand } from './runs.ts'
 import { runsCancelCommand } from './runs-cancel.ts'
@@ -13,6 +14,7 @@ import { workCommand } from './work.ts'
 export const commands: readonly CommandSpec[] = [
   runCommand,
   workCommand,
+  migrateCommand,
   runsCommand,
   runsListCommand,
   runsShowCommand,

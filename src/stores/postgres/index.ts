@@ -1,6 +1,7 @@
 /** The PostgreSQL store: a schema in the database that the application already has; many machines may share it. */
 import type { Pool, PoolConfig } from 'pg'
 import { InvalidArgumentError } from '../../core/errors.ts'
+import { PostgresHub } from '../../notifiers/postgres/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { Connections } from './connections.ts'
 import { openPool } from './driver.ts'
@@ -10,7 +11,10 @@ import { postgresStore } from './store.ts'
 
 /** Options of {@link postgres}. */
 export interface PostgresOptions {
-  /** The schema of the tables; any name. It is created by `migrate()` if it is missing. Default: `perdure`. */
+  /**
+   * The schema of the tables; any name. It is created by `migrate()` if it is missing. Default: what the URL says
+   * (`?schema=…`), else `perdure`.
+   */
   readonly schema?: string
   /** How many connections to open at most, if not given a pool: from 1. Default: 5. */
   readonly connections?: number
@@ -32,7 +36,11 @@ export interface PostgresOptions {
  * const engine = createEngine({ store: postgres('postgres://localhost/shop'), workflows: [order] })
  */
 export function postgres(database: string | PoolConfig | Pool, options: PostgresOptions = {}): Store {
-  const { schema = 'perdure', connections: max = 5, timeout: timeoutMs = 10_000 } = options
+  const {
+    schema = schemaOf(database) ?? 'perdure',
+    connections: max = 5,
+    timeout: timeoutMs = 10_000,
+  } = options
   check(database, { schema, max, timeoutMs })
   const place: Place = { name: `postgres (${placeOf(database)})`, schema, quoted: identifier(schema) }
   let opened: Promise<Pool> | null = null
@@ -44,7 +52,7 @@ export function postgres(database: string | PoolConfig | Pool, options: Postgres
   const closePool = async (): Promise<void> => {
     if (!isPool(database)) await opened?.then((own) => own.end())
   }
-  return postgresStore(connections, place, closePool)
+  return postgresStore(connections, place, new PostgresHub({ pool, schema }), closePool)
 }
 
 function configOf(
@@ -60,6 +68,11 @@ function configOf(
     max,
     ...own,
   }
+}
+
+function schemaOf(database: unknown): string | null {
+  if (typeof database !== 'string' || !URL.canParse(database)) return null
+  return new URL(database).searchParams.get('schema')
 }
 
 function isPool(database: string | PoolConfig | Pool): database is Pool {

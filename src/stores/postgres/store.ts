@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '../../core/errors.ts'
+import type { PostgresHub } from '../../notifiers/postgres/index.ts'
 import type { RunFilter, Store } from '../../ports/store.ts'
 import { decodeCursor } from '../sql/cursor.ts'
 import { claim, nextDue } from './claim.ts'
@@ -10,7 +11,12 @@ import { getRun, journal, listRuns, stats } from './reads.ts'
 import { numbers } from './types.ts'
 
 /** The calls of the store, each of them one statement. */
-export function postgresStore(connections: Connections, place: Place, closePool: () => Promise<void>): Store {
+export function postgresStore(
+  connections: Connections,
+  place: Place,
+  hub: PostgresHub,
+  closePool: () => Promise<void>,
+): Store {
   const schema = place.quoted
   let closing: Promise<void> | null = null
   return {
@@ -43,8 +49,12 @@ export function postgresStore(connections: Connections, place: Place, closePool:
       })
       return row?.now ?? Number.NaN
     },
+    notifier: (log) => hub.notifier(log),
     close() {
-      closing ??= connections.close().then(closePool)
+      closing ??= hub
+        .close()
+        .then(() => connections.close())
+        .then(closePool)
       return closing
     },
   }

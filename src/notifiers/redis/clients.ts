@@ -1,0 +1,51 @@
+import type { Redis, RedisOptions } from 'ioredis'
+import { StoreError } from '../../core/errors.ts'
+import type { Timings } from '../time.ts'
+import { isClient, type RedisServer } from './arguments.ts'
+
+type OwnOptions = RedisOptions & { readonly replyMapping: 'legacy' }
+
+/** Makes a client that connects when it is told to, and once only: whoever uses it makes another one then. */
+export async function makeClient(server: RedisServer, timings: Timings): Promise<Redis> {
+  const options = {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    reconnectOnError: null,
+    autoResubscribe: false,
+    connectTimeout: timings.answer,
+    keepAlive: timings.probe,
+    replyMapping: 'legacy',
+  } as const
+  const client = await newClient(server, options)
+  // It says so when it is lost; without a listener it would also print it.
+  client.on('error', () => {})
+  client.on('connect', () => client.stream.unref())
+  return client
+}
+
+async function newClient(server: RedisServer, options: OwnOptions): Promise<Redis> {
+  if (typeof server === 'object' && isClient(server)) return server.duplicate(options)
+  const Client = await loadDriver()
+  return typeof server === 'string' ? new Client(server, options) : new Client({ ...server, ...options })
+}
+
+/** Cuts the connection, also one that does not answer any more. */
+export function discard(client: Redis): void {
+  client.disconnect()
+  // There is none before it has begun to connect.
+  const stream: Redis['stream'] | undefined = client.stream
+  stream?.destroy()
+}
+
+async function loadDriver(): Promise<typeof Redis> {
+  try {
+    const driver = await import('ioredis')
+    return driver.Redis
+  } catch (error) {
+    throw new StoreError(
+      'missing-driver',
+      'The notifier over Redis needs the package "ioredis". Install it: npm install ioredis',
+      { cause: error },
+    )
+  }
+}
