@@ -145,6 +145,16 @@ describe.skipIf(url === null)('a process that dies at any of its writes to Mongo
     )
   })
 
+  it('finds all done once it was told that a write is fenced whose answer was lost', async () => {
+    const { db, store } = await freshStore(client)
+    const write = everything(await prepared(store))
+    const dying = dyingAt(db, 2, 'before')
+    await expect(mongo(dying.db).commit([write], T)).rejects.toThrow('this process is dead')
+    const [result] = await store.commit([write], T)
+    assert.equal(result?.status, 'fenced')
+    await assertEverything(store, write)
+  })
+
   it('has its outbox emptied before the run is claimed again, pruned or deleted', async () => {
     for (const next of ['claim', 'prune', 'delete'] as const) {
       const { db, store } = await freshStore(client)

@@ -7,7 +7,6 @@ import {
   apply,
   COMPLETED,
   claimOne,
-  commitOne,
   createOf,
   deliverOf,
   entryOf,
@@ -17,7 +16,6 @@ import {
   runOf,
   started,
   T,
-  WORKFLOW,
 } from '../../src/testing/store-suite/fixture.ts'
 import { startMongo } from '../services/mongo.ts'
 import { serviceOrSkip } from '../services/service.ts'
@@ -25,48 +23,6 @@ import { startProxy } from '../services/tcp-proxy.ts'
 import { freshDatabase, freshStore, signal, tapped } from './kit.ts'
 
 const url = await serviceOrSkip('mongo')
-const NOWHERE = 'mongodb://someone:secret@127.0.0.1:1/shop'
-const INDEXES = 15
-
-describe('the arguments of the MongoDB store', () => {
-  it.each([
-    ['nothing', undefined, {}],
-    ['an empty URL', '', {}],
-    ['a URL of something else', 'postgres://localhost/shop', {}],
-    ['an object that is no client', {}, {}],
-    ['a database without a name', 'mongodb://localhost', { database: '' }],
-    ['a database with a wrong name', 'mongodb://localhost', { database: 'a.b' }],
-    ['an empty prefix', 'mongodb://localhost', { prefix: '' }],
-    ['a prefix that is reserved', 'mongodb://localhost', { prefix: 'system.' }],
-    ['a prefix with a "$"', 'mongodb://localhost', { prefix: 'a$' }],
-    ['a timeout of 0', 'mongodb://localhost', { timeout: 0 }],
-    ['a timeout that is no number', 'mongodb://localhost', { timeout: '1s' }],
-  ])('are refused: %s', (_, source, options) => {
-    // What a caller without types may do.
-    const call = mongo as (source: unknown, options: unknown) => unknown
-    expect(() => call(source, options)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
-  })
-
-  it('may not name a database besides a database', () => {
-    const client = new MongoClient('mongodb://localhost')
-    expect(() => mongo(client.db('a'), { database: 'b' })).toThrow('makes no sense together')
-  })
-
-  it('give the store a name without the password', () => {
-    expect(mongo(NOWHERE).name).toBe('mongo (127.0.0.1:1/shop)')
-    expect(mongo('mongodb://u:p%40ss@a:1,b:2/?replicaSet=r').name).toBe('mongo (a:1,b:2/perdure)')
-    expect(mongo('mongodb+srv://u:p@cluster.example').name).toBe('mongo (cluster.example/perdure)')
-    expect(mongo('mongodb://a/shop', { database: 'other' }).name).toBe('mongo (a/other)')
-  })
-
-  it('may name a server that is not there: calls reject, and tell no password', async () => {
-    const store = mongo(NOWHERE, { timeout: 200 })
-    onTestFinished(() => store.close())
-    const error: unknown = await store.getRun('a').catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    expect(String(error)).not.toContain('secret')
-  })
-})
 
 describe.skipIf(url === null)('the MongoDB store, beyond what all stores do', () => {
   const client = new MongoClient(url ?? 'mongodb://127.0.0.1')
@@ -159,6 +115,28 @@ describe.skipIf(url === null)('the MongoDB store, beyond what all stores do', ()
     assert.deepEqual(runs.map(({ id }) => id).sort(), ['a', 'b'])
   })
 
+  it('tells the holder of a key whole, also where the batch touches it otherwise', async () => {
+    const { store } = await freshStore(client)
+    const run = await started(store, { id: 'a', key: 'k', input: '"the input"' })
+    await apply(store, advanceOf(run, { ...COMPLETED, output: '"the output"' }))
+    const [, existing] = await store.commit(
+      [deliverOf('a', itemOf('late')), createOf({ id: 'b', key: 'k' })],
+      T,
+    )
+    assert.deepEqual(existing, { status: 'existing', run: await runOf(store, 'a') })
+  })
+
+  it('gives a key to the first that asks for it in a batch, also to a child', async () => {
+    const { store } = await freshStore(client)
+    const run = await started(store, { id: 'a' })
+    const children = [{ run: newRun({ id: 'child', key: 'k' }), claimedBy: null }]
+    const [, existing] = await store.commit(
+      [advanceOf(run, null, { children }), createOf({ id: 'b', key: 'k' })],
+      T,
+    )
+    assert.deepEqual(existing, { status: 'existing', run: await runOf(store, 'child') })
+  })
+
   it('asks the server for the time', async () => {
     const { store } = await freshStore(client)
     const before = Date.now()
@@ -246,63 +224,5 @@ describe.skipIf(url === null)('the MongoDB store, beyond what all stores do', ()
     await expect
       .poll(async () => (await far.getRun('a').catch(() => null))?.id, { timeout: 20_000 })
       .toBe('a')
-  })
-})
-
-describe.skipIf(url === null)('the schema of the MongoDB store', () => {
-  const client = new MongoClient(url ?? 'mongodb://127.0.0.1')
-  afterAll(() => client.close())
-  const steps = [{ number: 1, name: 'runs, journals, inboxes and leases' }]
-
-  it('is made by one of ten processes that start at once', async () => {
-    const { db, dispose } = freshDatabase(client)
-    onTestFinished(dispose)
-    const results = await Promise.all(Array.from({ length: 10 }, () => mongo(db).migrate()))
-    assert.deepEqual(results.flat(), steps)
-    assert.deepEqual(await mongo(db).migrate(), [])
-    const indexes = await Promise.all(
-      ['runs', 'journal', 'inbox', 'workers'].map((name) => db.collection(`perdure_${name}`).indexes()),
-    )
-    assert.equal(indexes.flat().filter(({ name }) => name !== '_id_').length, INDEXES)
-    const unique = indexes.flat().filter(({ unique: isUnique }) => isUnique)
-    assert.deepEqual(
-      unique.map(({ name }) => name),
-      ['dedupe'],
-    )
-  })
-
-  it('is told and not made by a dry run', async () => {
-    const { db, dispose } = freshDatabase(client)
-    onTestFinished(dispose)
-    assert.deepEqual(await mongo(db).migrate({ dryRun: true }), steps)
-    assert.deepEqual(await db.listCollections().toArray(), [])
-  })
-
-  it('must be there: nothing is written without its indexes', async () => {
-    const { db, dispose } = freshDatabase(client)
-    onTestFinished(dispose)
-    const store = mongo(db)
-    const request = { worker: 'w', workflows: [WORKFLOW], queues: null, limit: 1, now: T }
-    for (const call of [() => store.commit([createOf({ id: 'a' })], T), () => store.claim(request)]) {
-      await expect(call()).rejects.toThrow(/Call migrate\(\) first/)
-    }
-    assert.deepEqual(await db.listCollections().toArray(), [])
-    await store.migrate()
-    assert.equal((await commitOne(store, createOf({ id: 'a' }))).status, 'ok')
-  })
-
-  it.each([
-    ['newer', 'STORE_NEWER_SCHEMA', { _id: 2, name: 'of a later version', checksum: 'x' }],
-    ['another', 'STORE_CORRUPT', { _id: 1, name: 'another', checksum: 'x' }],
-  ])('is left alone if it is %s', async (_, code, row) => {
-    const { db, dispose } = freshDatabase(client)
-    onTestFinished(dispose)
-    await db.collection<{ _id: number }>('perdure_migrations').insertOne(row)
-    await expect(mongo(db).migrate()).rejects.toMatchObject({ code })
-    await expect(mongo(db).getRun('a')).rejects.toMatchObject({ code })
-    assert.deepEqual(
-      (await db.listCollections().toArray()).map(({ name }) => name),
-      ['perdure_migrations'],
-    )
   })
 })

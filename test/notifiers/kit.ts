@@ -18,11 +18,11 @@ export const QUICK: Timings = {
 }
 
 /** What waits for something to be noted down, instead of for some time to pass. */
-class Notes<Note> {
+export class Notes<Note> {
   readonly all: Note[] = []
   readonly #waiting = new Set<() => void>()
 
-  protected note(...notes: readonly Note[]): void {
+  note(...notes: readonly Note[]): void {
     this.all.push(...notes)
     for (const look of this.#waiting) look()
   }

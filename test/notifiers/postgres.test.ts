@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import pg, { type Pool, type PoolConfig } from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { MAX_MESSAGE_BYTES } from '../../src/notifiers/hints.ts'
@@ -8,7 +10,7 @@ import type { Hint } from '../../src/ports/notifier.ts'
 import { startPostgres } from '../services/postgres.ts'
 import { serviceOrSkip } from '../services/service.ts'
 import { startProxy } from '../services/tcp-proxy.ts'
-import { built, Ear, ended, MemoryLog, QUICK, run } from './kit.ts'
+import { built, Ear, ended, MemoryLog, Notes, QUICK, run } from './kit.ts'
 
 const shared = await serviceOrSkip('postgres')
 const url = shared ?? ''
@@ -66,6 +68,30 @@ async function terminateListeners(schema: string): Promise<number> {
   const pids = await listeners(schema)
   for (const pid of pids) await query('SELECT pg_terminate_backend($1)', [pid])
   return pids.length
+}
+
+/** A server that lets everybody in and ends the connection, both in the same packet. Returns its URL. */
+async function startFarewell(): Promise<string> {
+  const message = (type: string, ...parts: readonly (string | readonly number[])[]): Buffer => {
+    const body = Buffer.concat(
+      parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))),
+    )
+    const head = Buffer.alloc(5, type)
+    head.writeInt32BE(body.length + 4, 1)
+    return Buffer.concat([head, body])
+  }
+  const welcome = [message('R', [0, 0, 0, 0]), message('Z', 'I')]
+  const end = message('E', 'SFATAL\0C57P01\0Mterminating connection\0\0')
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(Buffer.concat([...welcome, end])))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('The system gave no port.')
+  return `postgres://perdure@127.0.0.1:${address.port}/postgres`
 }
 
 describe.skipIf(shared === null)('hints over PostgreSQL', () => {
@@ -283,6 +309,16 @@ describe.skipIf(shared === null)('hints over PostgreSQL', () => {
     }
   })
 
+  test('B128: a server that goes away as soon as a connection is made ends nobody', async () => {
+    const schema = freshName()
+    const server = await startFarewell()
+    const { log, publish } = station(server)
+    publish(ended(schema))
+    await log.told('listening for hints over PostgreSQL failed')
+    await log.told('sending hints over PostgreSQL failed')
+    expect(log.all.join()).toMatch(/terminating|terminated/)
+  })
+
   test('a pool that cannot be made is told, and closing does not wait for it', async () => {
     const log = new MemoryLog()
     const hub = new PostgresHub({
@@ -318,33 +354,60 @@ describe.skipIf(shared === null)('hints over PostgreSQL', () => {
     expect(asked).toBe(false)
   })
 
-  const program = (ending: string): string => `
+  test('closing does not wait for a connection that does not come', async () => {
+    const proxy = await startProxy(Number(new URL(url).port))
+    onTestFinished(() => proxy.close())
+    proxy.stall()
+    const timings = { ...QUICK, answer: 600_000, farewell: 600_000 }
+    const connected = new Notes<string>()
+    class Client extends pg.Client {
+      constructor(config?: string | pg.ClientConfig) {
+        super(config)
+        connected.note('connecting')
+      }
+    }
+    const { hub, log } = station(proxy.url(url), { timings, config: { Client } })
+    await connected.until('it connects', ({ length }) => length > 0)
+    await hub.close()
+    expect(log.all).toEqual([])
+  })
+
+  const program = (database: string, rest: string): string => `
     import pg from 'pg'
     import { PostgresHub } from ${built('notifiers/postgres/index.js')}
-    const pool = new pg.Pool({ connectionString: ${JSON.stringify(url)}, allowExitOnIdle: true })
-    const hub = new PostgresHub({ pool: async () => pool, schema: 'exit' })
-    const notifier = hub.notifier(console)
-    await new Promise((resolve) => notifier.subscribe(resolve))
+    const connectionString = ${JSON.stringify(database)}
+    const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 1_000, allowExitOnIdle: true })
+    const timings = { answer: 1_000 }
+    const hub = new PostgresHub({ pool: async () => pool, schema: 'exit', timings })
+    const notifier = hub.notifier({ warn: () => console.log('warned') })
+    const listens = new Promise((resolve) => notifier.subscribe((hints) => hints[0].kind === 'due' && resolve()))
+    ${rest}
+  `
+  const listening = `
+    const busy = setInterval(() => {}, 1_000)
+    await listens
+    clearInterval(busy)
     notifier.publish([{ kind: 'ended', runId: 'x' }])
     console.log('listens')
-    ${ending}
   `
 
   test('a process that listens ends by itself', async () => {
-    expect(await run(program(''))).toBe('listens\n')
+    expect(await run(program(url, listening))).toBe('listens\n')
   })
 
   test('a process that waits for the end of a hub comes to its own end', async () => {
     const ending = 'await notifier.close(); await hub.close(); await pool.end(); console.log("closed")'
-    expect(await run(program(ending))).toBe('listens\nclosed\n')
+    expect(await run(program(url, `${listening}${ending}`))).toBe('listens\nclosed\n')
   })
 
-  test('a process whose database does not answer ends by itself', async () => {
-    const proxy = await startProxy(Number(new URL(url).port))
-    onTestFinished(() => proxy.close())
-    proxy.drop()
-    const code = program('').replaceAll(JSON.stringify(url), JSON.stringify(proxy.url(url)))
-    // Nothing is left to do while it pauses: Node says so with this status.
-    await expect(run(code)).rejects.toThrow('It ended with 13')
-  })
+  test.each(['drop', 'stall'] as const)(
+    'a process whose database is gone ends by itself (%s)',
+    async (how) => {
+      const proxy = await startProxy(Number(new URL(url).port))
+      onTestFinished(() => proxy.close())
+      proxy[how]()
+      const publish = `notifier.publish([{ kind: 'ended', runId: 'x' }])`
+      expect(await run(program(proxy.url(url), publish))).toMatch(/^(warned\n)*$/)
+    },
+  )
 })

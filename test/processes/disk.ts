@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'vitest'
 import { cannotMount, mountMemory } from '../sqlite/mount.ts'
 import { newWorld, World } from './kit.ts'
+import { fileIn } from './places.ts'
 
 const reason = cannotMount()
 
@@ -24,20 +25,7 @@ export async function smallDisk(): Promise<{ readonly world: World; readonly fil
   const disk = outer.file('disk')
   mkdirSync(disk)
   mountMemory(disk, '8m')
-  return { world: new WorldOnDisk(outer.folder, disk), filler: join(disk, 'filler') }
-}
-
-class WorldOnDisk extends World {
-  readonly #disk: string
-
-  constructor(folder: string, disk: string) {
-    super(folder)
-    this.#disk = disk
-  }
-
-  override get db(): string {
-    return join(this.#disk, 'work.db')
-  }
+  return { world: new World(outer.folder, fileIn(disk)), filler: join(disk, 'filler') }
 }
 
 /** Writes until nothing fits any more. Returns how much that was, in bytes. */

@@ -1,12 +1,13 @@
 /**
- * SIGKILL at random moments, again and again, while three workers and a client share one file. What really happened is
+ * SIGKILL at random moments, again and again, while three workers and a client share one database. What really happened is
  * read from the log of side effects, which the step bodies write themselves.
  */
 import { expect, test } from 'vitest'
 import type { Engine, RunRecord } from '../../src/index.ts'
-import { type Child, Dice, type Effect, newWorld, sound, until, type World } from './kit.ts'
+import { type Child, Dice, type Effect, newWorld, sharedDatabases, until, type World } from './kit.ts'
 
-const KILLS = Number(process.env['PERDURE_KILLS'] ?? 200)
+/** How often on each database. `npm run test:long` takes 200 for all of them. */
+const KILLS = { SQLite: 200, PostgreSQL: 50, MongoDB: 50 }
 const WORKERS = 3
 /** Every so many kills of workers, the client is killed too. */
 const CLIENT_EVERY = 8
@@ -28,44 +29,47 @@ const steps: Readonly<Record<string, readonly string[]>> = {
 }
 const started = ['sequential', 'parallel', 'sleeping', 'family', 'calling']
 
-test(`W10 X1 X3 X21 B010 B018 B020: ${KILLS} kills lose no run and repeat no step without cause`, async () => {
-  console.log(`kill.test.ts: PERDURE_SEED=${seed}`)
-  const world = await newWorld()
-  const fleet = new Fleet(world, new Dice(seed))
-  await fleet.killAtRandom()
-  await fleet.wind()
+test.each(await sharedDatabases())(
+  `W10 X1 X3 X21 B010 B018 B020: kills lose no run and repeat no step without cause, on %s`,
+  async (database, url) => {
+    console.log(`kill.test.ts: PERDURE_SEED=${seed}`)
+    const world = await newWorld(url)
+    const fleet = new Fleet(world, new Dice(seed), Number(process.env['PERDURE_KILLS'] ?? KILLS[database]))
+    await fleet.killAtRandom()
+    await fleet.wind()
 
-  const engine = world.client()
-  const runs = await allRuns(engine)
-  const truth = await truthOf(engine, runs)
-  const effects = world.effects()
+    const engine = world.client()
+    const runs = await allRuns(engine)
+    const truth = await truthOf(engine, runs)
+    const effects = world.effects()
 
-  // Every run that was accepted, and every child, ended well and has the journal of its workflow, each step once.
-  expect(runs.filter(({ status }) => status !== 'completed')).toEqual([])
-  expect(fleet.accepted.size).toBeGreaterThan(10)
-  for (const [number, id] of fleet.accepted) {
-    const run = runs.find((candidate) => candidate.id === id)
-    expect(run).toMatchObject({ key: `key-${number}`, workflow: started[number % started.length] })
-    expect(fleet.results.get(number)).toEqual(truth.outputs.get(id))
-  }
-  // One run per key, also when its client was killed and another asked again.
-  expect(runs.filter(({ key }) => key !== null)).toHaveLength(fleet.started.size)
-  expect(fleet.contradictions).toEqual([])
+    // Every run that was accepted, and every child, ended well and has the journal of its workflow, each step once.
+    expect(runs.filter(({ status }) => status !== 'completed')).toEqual([])
+    expect(fleet.accepted.size).toBeGreaterThan(10)
+    for (const [number, id] of fleet.accepted) {
+      const run = runs.find((candidate) => candidate.id === id)
+      expect(run).toMatchObject({ key: `key-${number}`, workflow: started[number % started.length] })
+      expect(fleet.results.get(number)).toEqual(truth.outputs.get(id))
+    }
+    // One run per key, also when its client was killed and another asked again.
+    expect(runs.filter(({ key }) => key !== null)).toHaveLength(fleet.started.size)
+    expect(fleet.contradictions).toEqual([])
 
-  const repeats = judge(effects, truth, fleet)
-  expect(repeats.unexplained).toEqual([])
-  // No body ever saw an outcome that was not, or not yet, durable.
-  expect(effects.filter(({ saw = [] }) => saw.some((nonce) => !truth.nonces.has(nonce)))).toEqual([])
-  expect(fleet.troubles()).toEqual([])
-  expect(await world.integrity()).toEqual(sound)
-  console.log(
-    `kill.test.ts: ${fleet.killed.size} kills (${fleet.clientKills} of clients), ${fleet.accepted.size} runs accepted, ` +
-      `${runs.length} runs, ${effects.filter(({ at }) => at === 'start').length} bodies started, ` +
-      `${repeats.byKill} repeats explained by kills, ${repeats.byLoss} by lost leases, ` +
-      `longest takeover ${fleet.longestTakeover(effects)} ms (lease ${LEASE_MS} ms), ` +
-      `${fleet.repeatedStarts} starts repeated because the file was locked`,
-  )
-})
+    const repeats = judge(effects, truth, fleet)
+    expect(repeats.unexplained).toEqual([])
+    // No body ever saw an outcome that was not, or not yet, durable.
+    expect(effects.filter(({ saw = [] }) => saw.some((nonce) => !truth.nonces.has(nonce)))).toEqual([])
+    expect(fleet.troubles()).toEqual([])
+    expect(await world.flaws()).toEqual([])
+    console.log(
+      `kill.test.ts on ${database}: ${fleet.killed.size} kills (${fleet.clientKills} of clients), ${fleet.accepted.size} runs accepted, ` +
+        `${runs.length} runs, ${effects.filter(({ at }) => at === 'start').length} bodies started, ` +
+        `${repeats.byKill} repeats explained by kills, ${repeats.byLoss} by lost leases, ` +
+        `longest takeover ${fleet.longestTakeover(effects)} ms (lease ${LEASE_MS} ms), ` +
+        `${fleet.repeatedStarts} starts repeated because the store was not available`,
+    )
+  },
+)
 
 /** The processes, and what they said. */
 class Fleet {
@@ -80,11 +84,13 @@ class Fleet {
   readonly contradictions: string[] = []
   readonly #world: World
   readonly #dice: Dice
+  readonly #kills: number
   readonly #all: Child[] = []
   readonly #workers: Child[] = []
   #client: Child
 
-  constructor(world: World, dice: Dice) {
+  constructor(world: World, dice: Dice, kills: number) {
+    this.#kills = kills
     this.#world = world
     this.#dice = dice
     for (let i = 0; i < WORKERS; i++) this.#workers.push(this.#startWorker())
@@ -92,7 +98,7 @@ class Fleet {
   }
 
   async killAtRandom(): Promise<void> {
-    for (let kill = 1; kill <= KILLS; kill++) {
+    for (let kill = 1; kill <= this.#kills; kill++) {
       await this.#randomMoment()
       if (kill % CLIENT_EVERY === 0) await this.#replaceClient()
       const place = this.#dice.whole(0, WORKERS - 1)

@@ -11,9 +11,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished, vi } from 'vitest'
-import { createEngine, defineWorkflow, type Engine, type Log } from '../../src/index.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { createEngine, defineWorkflow, type Engine, type Log, type Store } from '../../src/index.ts'
+import { serviceOrSkip } from '../services/service.ts'
 import { openConnection } from '../sqlite/helpers.ts'
+import { fileIn, flawsOf, openPlace, type Place, placeOn, removePlace } from './places.ts'
 
 /** The longest that anything may take: a bound against hanging, not a promise of speed. */
 export const PATIENCE_MS = 60_000
@@ -157,13 +158,17 @@ export async function until<Value>(
 /** Where a test's processes meet: a database and a log of side effects, removed after the test. */
 export class World {
   readonly folder: string
+  /** Where the database is. */
+  readonly place: Place
 
-  constructor(folder: string) {
+  constructor(folder: string, place: Place = fileIn(folder)) {
     this.folder = folder
+    this.place = place
   }
 
+  /** The file of the database, if it is one. */
   get db(): string {
-    return join(this.folder, 'work.db')
+    return this.place.database
   }
 
   get log(): string {
@@ -177,7 +182,7 @@ export class World {
 
   /** Starts a program in this world. */
   start(name: string, settings: object = {}): Child {
-    return start(name, { db: this.db, log: this.log, folder: this.folder, ...settings })
+    return start(name, { db: this.db, place: this.place, log: this.log, folder: this.folder, ...settings })
   }
 
   /** The size of the log of side effects, in bytes: grows while work goes on. */
@@ -202,7 +207,7 @@ export class World {
   /** An engine of the test's own process that starts and watches runs of these workflows, and executes none. */
   client(...workflows: readonly string[]): Engine {
     const engine = createEngine({
-      store: sqlite(this.db),
+      store: openPlace(this.place),
       workflows: workflows.map((name) => defineWorkflow({ name }, notHere)),
       log: quiet,
       pollInterval: 100,
@@ -216,6 +221,7 @@ export class World {
    * from writing until it goes on: such is a lock on a file.)
    */
   async freeze(child: Child): Promise<void> {
+    if (this.place.database.includes('://')) return await child.stop()
     const connection = await openConnection(this.db)
     await until('the process is frozen without a lock', async () => {
       await child.stop()
@@ -230,18 +236,38 @@ export class World {
     })
   }
 
-  /** What SQLite says of the file. */
-  async integrity(): Promise<unknown> {
-    return (await openConnection(this.db)).prepare('PRAGMA integrity_check').all()
+  /** A store of the test's own process. */
+  openStore(): Store {
+    const store = openPlace(this.place)
+    onTestFinished(() => store.close())
+    return store
+  }
+
+  /** What is wrong with the data itself. */
+  async flaws(): Promise<readonly unknown[]> {
+    return await flawsOf(this.place)
   }
 }
 
-export const sound: unknown = [{ integrity_check: 'ok' }]
-
-export async function newWorld(): Promise<World> {
+/** A world on a file, or on a server. */
+export async function newWorld(url: string | null = null): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-processes-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return new World(folder)
+  if (url === null) return new World(folder)
+  const place = placeOn(url)
+  onTestFinished(() => removePlace(place))
+  return new World(folder, place)
+}
+
+export type Shared = 'SQLite' | 'PostgreSQL' | 'MongoDB'
+
+/** The databases that several processes can share; `null` for a file. */
+export async function sharedDatabases(): Promise<readonly (readonly [Shared, string | null])[]> {
+  const servers: readonly (readonly [Shared, string | null])[] = [
+    ['PostgreSQL', await serviceOrSkip('postgres')],
+    ['MongoDB', await serviceOrSkip('mongo')],
+  ]
+  return [['SQLite', null], ...servers.filter(([, url]) => url !== null)]
 }
 
 /** Numbers that look random and are the same for the same seed. */

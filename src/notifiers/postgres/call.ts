@@ -4,31 +4,40 @@ import { inTime } from '../time.ts'
 /** Makes one call on a connection of the pool, which is replaced if the call fails or takes too long. */
 export async function call(pool: Pool, text: string, limitMs: number): Promise<void> {
   const client = await connect(pool, limitMs)
-  // An error of a connection in use that nobody hears would end the process.
-  client.on('error', ignore)
   try {
     await inTime(client.query(text), limitMs)
-    client.release()
+    giveBack(client)
   } catch (error) {
-    client.release(true)
+    giveBack(client, true)
     throw error
-  } finally {
-    client.off('error', ignore)
   }
 }
 
-async function connect(pool: Pool, limitMs: number): Promise<PoolClient> {
-  const connecting = pool.connect()
-  try {
-    return await inTime(connecting, limitMs)
-  } catch (error) {
-    // One that comes after all is not kept from the others.
-    connecting.then(
-      (client) => client.release(),
-      () => {},
-    )
-    throw error
-  }
+/**
+ * Takes a connection. An error of one in use that nobody hears would end the process; so somebody listens from the
+ * moment at which the pool ceases to, and that is not when a promise is resolved, but right before.
+ */
+function connect(pool: Pool, limitMs: number): Promise<PoolClient> {
+  return new Promise((resolve, reject) => {
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      reject(new Error(`no connection within ${limitMs} ms`))
+    }, limitMs)
+    pool.connect((error, client) => {
+      clearTimeout(timer)
+      client?.on('error', ignore)
+      if (client === undefined) reject(error)
+      // Nobody waits any more: others may have it.
+      else if (isLate) giveBack(client)
+      else resolve(client)
+    })
+  })
+}
+
+function giveBack(client: PoolClient, isBroken = false): void {
+  client.release(isBroken)
+  client.off('error', ignore)
 }
 
 function ignore(): void {}

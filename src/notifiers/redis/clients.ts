@@ -31,10 +31,11 @@ async function newClient(server: RedisServer, options: OwnOptions): Promise<Redi
 
 /** Cuts the connection, also one that does not answer any more. */
 export function discard(client: Redis): void {
-  client.disconnect()
-  // There is none before it has begun to connect.
+  // There is none before it has begun to connect. Where there is one, `disconnect` would wait for it, and with it the
+  // process, even if it is closed already.
   const stream: Redis['stream'] | undefined = client.stream
-  stream?.destroy()
+  if (stream === undefined) client.disconnect()
+  else stream.destroy()
 }
 
 async function loadDriver(): Promise<typeof Redis> {

@@ -9,6 +9,8 @@ export class RedisSender {
   readonly #options: SessionOptions
   #own: Redis | null = null
   #closed = false
+  /** What the connection of its own said last. */
+  #reason: unknown = null
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -34,7 +36,7 @@ export class RedisSender {
     } catch (error) {
       this.#own = null
       discard(client)
-      throw error
+      throw this.#reason ?? error
     }
   }
 
@@ -46,6 +48,10 @@ export class RedisSender {
   async #open(): Promise<Redis> {
     const client = await makeClient(this.#options.server, this.#options.timings)
     if (this.#closed) throw new Error('closed')
+    this.#reason = null
+    client.on('error', (error) => {
+      this.#reason = error
+    })
     // Lost while nobody used it: the next message goes over another one.
     client.on('end', () => {
       if (this.#own === client) this.#own = null

@@ -75,6 +75,7 @@ async function applyOnce(
   if (await relieve(context, drafts)) return { results: new Map(), outgoing: [] }
   const plan = new Plan(drafts, { now, token, newUid: newToken })
   const planned = pending.map(({ index, write }) => ({ index, ...plan.apply(write) }))
+  await finishEarlier(context, planned, emptyOutbox)
   const prepared = [...plan.drafts()]
     .filter((draft) => draft.isChanged)
     .map((draft) => prepare(draft, token, now))
@@ -90,6 +91,20 @@ async function applyOnce(
   }
 }
 
+/**
+ * A write that is fenced may be one whose answer was lost: whoever sends it again must find what it did to other runs
+ * done.
+ */
+async function finishEarlier(
+  context: Context,
+  planned: readonly Planned[],
+  emptyOutbox: EmptyOutbox,
+): Promise<void> {
+  for (const { draft, result } of planned) {
+    if (result.status === 'fenced' && draft?.hasOutbox) await emptyOutbox(context, toStoredText(draft.id))
+  }
+}
+
 /** The result of a write, unless the run that it speaks of was not written. */
 function settled(
   { index, draft, result }: Planned & { readonly index: number },
@@ -97,6 +112,8 @@ function settled(
 ): readonly (readonly [number, WriteResult])[] {
   const outcome = draft === null ? undefined : outcomes.get(draft)
   if (outcome === 'lost') return []
+  // The holder of a key is told whole, but was read for another write, which needed only a part of it.
+  if (result.status === 'existing' && draft?.complete === false) return []
   if (outcome === undefined || outcome === 'applied') return [[index, result]]
   return [[index, { status: 'error', message: outcome.message }]]
 }

@@ -1,5 +1,6 @@
 /** Which writes of a batch can be made in one go. Pure. */
-import type { Write } from '../../ports/store.ts'
+import type { NewRun, Write } from '../../ports/store.ts'
+import { dedupeOf } from './documents.ts'
 import type { Effect } from './draft.ts'
 import { bytesInRun } from './limits.ts'
 import { MAX_BATCH_BYTES } from './sizes.ts'
@@ -16,7 +17,7 @@ export function* segmentsOf<W extends Write | Effect>(writes: readonly W[]): Gen
     const id = runIdOf(write)
     const size = (bytes.get(id) ?? 0) + bytesInRun(write)
     const tooLarge = size > MAX_BATCH_BYTES && bytes.has(id)
-    if (segment.length > 0 && (reached.has(id) || tooLarge)) {
+    if (segment.length > 0 && (tooLarge || namesOf(write).some((name) => reached.has(name)))) {
       yield segment
       segment = []
       reached = new Set()
@@ -33,13 +34,22 @@ export function runIdOf(write: Write | Effect): string {
   return write.type === 'create' ? write.run.id : write.runId
 }
 
+/** By what this write finds runs: an id, and for a new run its key. One that is like an id only cuts needlessly. */
+function namesOf(write: Write | Effect): readonly string[] {
+  return write.type === 'create' ? namesOfNew(write.run) : [write.runId]
+}
+
+function namesOfNew({ id, workflow, key }: NewRun): readonly string[] {
+  return key === null ? [id] : [id, dedupeOf(workflow, key)]
+}
+
 /** The runs that later writes must not find as they were before this one. */
 function othersOf(write: Write | Effect): readonly string[] {
   if (write.type === 'control') return write.action === 'delete' ? [write.runId] : []
   if (write.type !== 'advance') return []
   const { children, deliveries, deliveriesIfCancelled, cancels, runId } = write
   return [
-    ...children.map(({ run }) => run.id),
+    ...children.flatMap(({ run }) => namesOfNew(run)),
     ...[...deliveries, ...deliveriesIfCancelled, ...cancels].map((other) => other.runId),
   ].filter((id) => id !== runId)
 }

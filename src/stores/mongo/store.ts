@@ -13,7 +13,7 @@ import { getRun, journal, stats } from './reads.ts'
 
 /** A heartbeat that is not answered by then would come too late anyway: there are three of them in a lease. */
 const SHARE_OF_LEASE = 1 / 3
-const MIN_TIMEOUT_MS = 250
+const MIN_TIMEOUT_MS = 1_000
 
 /** The calls of the store. */
 export function mongoStore(connection: Connection): Store {

@@ -45,7 +45,7 @@ export function postgres(database: string | PoolConfig | Pool, options: Postgres
   const place: Place = { name: `postgres (${placeOf(database)})`, schema, quoted: identifier(schema) }
   let opened: Promise<Pool> | null = null
   const pool = (): Promise<Pool> => {
-    opened ??= isPool(database) ? Promise.resolve(database) : openPool(configOf(database, { max, timeoutMs }))
+    opened ??= isPool(database) ? guarded(database) : openPool(configOf(database, { max, timeoutMs }))
     return opened
   }
   const connections = new Connections({ place: place.name, pool, timeoutMs })
@@ -53,6 +53,12 @@ export function postgres(database: string | PoolConfig | Pool, options: Postgres
     if (!isPool(database)) await opened?.then((own) => own.end())
   }
   return postgresStore(connections, place, new PostgresHub({ pool, schema }), closePool)
+}
+
+/** The error of an idle connection ends the process where nobody hears it; the pool replaces the connection. */
+async function guarded(pool: Pool): Promise<Pool> {
+  if (pool.listenerCount('error') === 0) pool.on('error', () => {})
+  return pool
 }
 
 function configOf(

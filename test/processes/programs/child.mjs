@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createEngine } from 'perdure'
-import { sqlite } from 'perdure/sqlite'
+import { openStore } from './open-store.mjs'
 
 export const settings = JSON.parse(process.argv[2] ?? '{}')
 
@@ -28,11 +28,11 @@ export async function logged({ runId, stepId, attempt }, work = () => undefined,
   return value ?? nonce
 }
 
-/** An engine on the test's file. It tells of lost claims, warnings and errors, and notes functions that are called. */
+/** An engine on the test's database. It tells of lost claims, warnings and errors, and notes functions that are called. */
 export function engineOf(options) {
   const { lease = 60_000, maxDeaths = 10, pollInterval = 100 } = settings
   return createEngine({
-    store: sqlite(settings.db),
+    store: openStore(settings.place),
     lease,
     maxDeaths,
     pollInterval,
