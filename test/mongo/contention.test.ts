@@ -22,7 +22,7 @@ import {
   WAITING,
 } from '../../src/testing/store-suite/fixture.ts'
 import { serviceOrSkip } from '../services/service.ts'
-import { freshStore } from './kit.ts'
+import { freshStore, holding } from './kit.ts'
 
 const url = await serviceOrSkip('mongo')
 const range = (length: number): readonly number[] => Array.from({ length }, (_, i) => i)
@@ -115,6 +115,23 @@ describe.skipIf(url === null)('many processes at once on MongoDB', () => {
     await reader
     const { entries, inbox, run: after } = await journalOf(store, 'a')
     assert.deepEqual([entries.length, inbox.length, after?.deliveries], [40, 90, 90])
+  })
+
+  it('read a run as of one moment, whatever is written and moved between the parts of the reading', async () => {
+    const { db, store } = await freshStore(client)
+    const run = await started(store, { id: 'a' })
+    const many = (name: string): ReturnType<typeof entryOf>[] =>
+      range(400).map((i) => entryOf(`${name} ${i}`, { value: `"${'x'.repeat(100)}"` }))
+    await apply(store, deliverOf('a', itemOf('i')))
+    await apply(store, advanceOf(run, null, { number: 1, entries: many('first') }))
+    const slow = holding(db, { collection: 'inbox', method: 'find' })
+    const reading = mongo(slow.db).journal(['a'], { entries: true })
+    await slow.held
+    const taken = advanceOf(run, null, { number: 2, entries: many('second'), consumed: ['i'] })
+    await apply(store, taken)
+    await slow.release()
+    const [journal] = await reading
+    assert.deepEqual([journal?.inbox, journal?.entries.length], [[], 800])
   })
 
   it('create one run of many with the same key, and tell all others which', async () => {

@@ -124,3 +124,33 @@ export function signal(): { readonly given: Promise<void>; give(): void } {
   })
   return { given, give: () => give() }
 }
+
+/** A database whose `number`th call of this kind reaches the server only when it is released. */
+export function holding(
+  db: Db,
+  { collection, method }: Call,
+  number = 1,
+): { readonly db: Db; readonly held: Promise<void>; release(): Promise<void> } {
+  const held = signal()
+  const released = signal()
+  const over = signal()
+  let count = 0
+  return {
+    db: tapped(db, async (call, make) => {
+      const isIt = call.collection.endsWith(collection) && call.method === method && ++count === number
+      if (!isIt) return await make()
+      held.give()
+      await released.given
+      try {
+        return await make()
+      } finally {
+        over.give()
+      }
+    }),
+    held: held.given,
+    async release() {
+      released.give()
+      await over.given
+    },
+  }
+}

@@ -80,6 +80,22 @@ describe.skipIf(url === null)('large runs on MongoDB', () => {
     assert.ok(again.every(({ status }) => status === 'duplicate'))
   })
 
+  it('keep their journals and inboxes apart, whatever is called the same in them', async () => {
+    const { store } = await freshStore(client)
+    const ids = ['a', 'b']
+    for (const id of ids) {
+      const run = await started(store, { id })
+      await apply(store, deliverOf(id, itemOf('i', { payload: id })))
+      const entries = range(400).map((i) => entryOf(`step ${i}`, { value: id.repeat(200) }))
+      await apply(store, advanceOf(run, null, { entries }))
+    }
+    for (const { runId, entries, inbox } of await store.journal(ids, { entries: true })) {
+      assert.equal(entries.length, 400)
+      assert.ok(entries.every(({ value }) => value === runId.repeat(200)))
+      assert.deepEqual(inbox, [itemOf('i', { payload: runId })])
+    }
+  })
+
   it('take a write of many values of 1 MiB', async () => {
     const { store } = await freshStore(client)
     const run = await started(store, { id: 'a', input: text(MIB) })

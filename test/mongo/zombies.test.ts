@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Db, MongoClient } from 'mongodb'
+import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { ClaimRequest } from '../../src/ports/store.ts'
 import { mongo } from '../../src/stores/mongo/index.ts'
@@ -25,39 +25,9 @@ import {
   WORKFLOW,
 } from '../../src/testing/store-suite/fixture.ts'
 import { serviceOrSkip } from '../services/service.ts'
-import { type Call, freshStore, signal, tapped } from './kit.ts'
+import { freshStore, holding } from './kit.ts'
 
 const url = await serviceOrSkip('mongo')
-
-/** A database whose `number`th call of this kind reaches the server only when it is released. */
-function holding(
-  db: Db,
-  { collection, method }: Call,
-  number = 1,
-): { readonly db: Db; readonly held: Promise<void>; release(): Promise<void> } {
-  const held = signal()
-  const released = signal()
-  const over = signal()
-  let count = 0
-  return {
-    db: tapped(db, async (call, make) => {
-      const isIt = call.collection.endsWith(collection) && call.method === method && ++count === number
-      if (!isIt) return await make()
-      held.give()
-      await released.given
-      try {
-        return await make()
-      } finally {
-        over.give()
-      }
-    }),
-    held: held.given,
-    async release() {
-      released.give()
-      await over.given
-    },
-  }
-}
 
 describe.skipIf(url === null)('a call to MongoDB that is carried out after it was given up', () => {
   const client = new MongoClient(url ?? 'mongodb://127.0.0.1')

@@ -6,10 +6,12 @@ import type { Store } from '../../src/ports/store.ts'
 import { MemoryData, memory } from '../../src/stores/memory/index.ts'
 import { postgres } from '../../src/stores/postgres/index.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { openPlace, placeOn, removePlace } from '../processes/places.ts'
 import { freshSchema } from '../services/schema.ts'
 import { serviceOrSkip } from '../services/service.ts'
 
 const postgresUrl = await serviceOrSkip('postgres')
+const mongoUrl = await serviceOrSkip('mongo')
 
 /** Opens the database of one test. Every call gives a store of its own, as another process would have. */
 export type Open = () => Store
@@ -29,6 +31,13 @@ const kinds: Readonly<Record<string, () => Open>> = {
       const { schema, dispose } = freshSchema(postgresUrl)
       onTestFinished(dispose)
       return () => postgres(postgresUrl, { schema })
+    },
+  }),
+  ...(mongoUrl !== null && {
+    MongoDB: () => {
+      const place = placeOn(mongoUrl)
+      onTestFinished(() => removePlace(place))
+      return () => openPlace(place)
     },
   }),
 }

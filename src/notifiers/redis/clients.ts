@@ -40,8 +40,9 @@ export function discard(client: Redis): void {
 
 async function loadDriver(): Promise<typeof Redis> {
   try {
-    const driver = await import('ioredis')
-    return driver.Redis
+    // Of the early versions 5, `Redis` is no export that an ES module could name.
+    const { default: driver } = await import('ioredis')
+    return driver.default
   } catch (error) {
     throw new StoreError(
       'missing-driver',

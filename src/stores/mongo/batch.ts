@@ -75,7 +75,6 @@ async function applyOnce(
   if (await relieve(context, drafts)) return { results: new Map(), outgoing: [] }
   const plan = new Plan(drafts, { now, token, newUid: newToken })
   const planned = pending.map(({ index, write }) => ({ index, ...plan.apply(write) }))
-  await finishEarlier(context, planned, emptyOutbox)
   const prepared = [...plan.drafts()]
     .filter((draft) => draft.isChanged)
     .map((draft) => prepare(draft, token, now))
@@ -88,20 +87,6 @@ async function applyOnce(
   return {
     results: new Map(planned.flatMap((item) => settled(item, outcomes))),
     outgoing: applied.flatMap((item) => outgoingOf(item, token)),
-  }
-}
-
-/**
- * A write that is fenced may be one whose answer was lost: whoever sends it again must find what it did to other runs
- * done.
- */
-async function finishEarlier(
-  context: Context,
-  planned: readonly Planned[],
-  emptyOutbox: EmptyOutbox,
-): Promise<void> {
-  for (const { draft, result } of planned) {
-    if (result.status === 'fenced' && draft?.hasOutbox) await emptyOutbox(context, toStoredText(draft.id))
   }
 }
 

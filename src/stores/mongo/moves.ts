@@ -4,14 +4,7 @@ import type { Context } from './connection.ts'
 import { newestByKey } from './documents.ts'
 import { DUPLICATE_KEY, operationErrors } from './failures.ts'
 import { inboxId } from './read-drafts.ts'
-import type {
-  ChunkElement,
-  Collections,
-  EntryElement,
-  InboxDocument,
-  JournalDocument,
-  RunDocument,
-} from './schema.ts'
+import type { ChunkElement, Collections, EntryElement, InboxDocument, RunDocument } from './schema.ts'
 
 type Movable = Pick<RunDocument, '_id' | 'uid' | 'bytes' | 'entries' | 'inbox' | 'taken' | 'moves'>
 
@@ -73,20 +66,25 @@ export function inlineEntries(
   })
 }
 
+/** Most entries are written once, so they are inserted; only where there is one already, the newer of the two stays. */
 async function copyEntries(
   { journal }: Collections,
   uid: string,
   entries: readonly EntryElement[],
 ): Promise<void> {
-  const operations = [...newestByKey(entries).values()].map(
-    ({ token: _, ...entry }): AnyBulkWriteOperation<JournalDocument> => {
-      const _id = `${uid}:${entry.key}`
-      const filter = { _id, rank: { $lte: entry.rank } }
-      return { replaceOne: { filter, replacement: { run: uid, ...entry }, upsert: true } }
-    },
-  )
-  // A newer entry does not match, and then is in the way of a new one.
-  await bulkWriteUnlessThere(journal, operations)
+  const documents = [...newestByKey(entries).values()].map(({ token: _, ...entry }) => ({
+    _id: `${uid}:${entry.key}`,
+    run: uid,
+    ...entry,
+  }))
+  const inserts = documents.map((document) => ({ insertOne: { document } }))
+  const there = await bulkWriteUnlessThere(journal, inserts)
+  const replacements = documents
+    .filter((_, index) => there.has(index))
+    .map(({ _id, ...replacement }) => ({
+      replaceOne: { filter: { _id, rank: { $lte: replacement.rank } }, replacement },
+    }))
+  if (replacements.length > 0) await journal.bulkWrite(replacements, { ordered: false })
 }
 
 async function copyItems(
@@ -113,15 +111,18 @@ async function copyItems(
   await bulkWriteUnlessThere(items, [...fresh, ...done])
 }
 
-/** Applies all operations that do not meet a document which is there already. */
+/** Applies all operations that do not meet a document which is there already. Returns the numbers of those that do. */
 async function bulkWriteUnlessThere<Schema extends Document>(
   collection: Collection<Schema>,
   operations: readonly AnyBulkWriteOperation<Schema>[],
-): Promise<void> {
-  if (operations.length === 0) return
+): Promise<ReadonlySet<number>> {
+  if (operations.length === 0) return new Set()
   try {
     await collection.bulkWrite([...operations], { ordered: false })
+    return new Set()
   } catch (error) {
-    if (operationErrors(error)?.every(({ code }) => code === DUPLICATE_KEY) !== true) throw error
+    const errors = operationErrors(error)
+    if (errors?.every(({ code }) => code === DUPLICATE_KEY) !== true) throw error
+    return new Set(errors.map(({ index }) => index))
   }
 }

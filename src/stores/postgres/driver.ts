@@ -5,10 +5,20 @@ import { StoreError } from '../../core/errors.ts'
 export async function openPool(config: PoolConfig): Promise<Pool> {
   const { default: pg } = await loadDriver()
   const pool = new pg.Pool(config)
-  // Of a connection that breaks while nobody uses it; the pool replaces it.
-  pool.on('error', () => {})
+  guard(pool)
   return pool
 }
+
+/**
+ * Keeps errors that nobody waits for from ending the process: those of connections that break while they are idle, and
+ * of those that break in the moment when they were made. The pool replaces them.
+ */
+export function guard(pool: Pool): void {
+  if (pool.listenerCount('error') === 0) pool.on('error', ignore)
+  pool.on('connect', (client) => client.on('error', ignore))
+}
+
+function ignore(): void {}
 
 async function loadDriver(): Promise<typeof import('pg')> {
   try {

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts'
 import { PostgresHub } from '../../notifiers/postgres/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { Connections } from './connections.ts'
-import { openPool } from './driver.ts'
+import { guard, openPool } from './driver.ts'
 import type { Place } from './migrate.ts'
 import { identifier } from './quoting.ts'
 import { postgresStore } from './store.ts'
@@ -55,9 +55,8 @@ export function postgres(database: string | PoolConfig | Pool, options: Postgres
   return postgresStore(connections, place, new PostgresHub({ pool, schema }), closePool)
 }
 
-/** The error of an idle connection ends the process where nobody hears it; the pool replaces the connection. */
 async function guarded(pool: Pool): Promise<Pool> {
-  if (pool.listenerCount('error') === 0) pool.on('error', () => {})
+  guard(pool)
   return pool
 }
 

@@ -12,7 +12,6 @@ let ending = false
 process.on('SIGTERM', () => {
   ending = true
 })
-tell('ready')
 
 async function lane() {
   for (;;) {
@@ -40,6 +39,7 @@ async function started(workflow, key) {
 }
 
 if (settings.works) await engine.work({ concurrency: 4 })
+tell('ready')
 await Promise.all(Array.from({ length: settings.lanes }, lane))
 await engine.close()
 tell('done')
