@@ -34,7 +34,10 @@ export interface EngineOptions {
   readonly maxValueBytes?: number
   /** Limit of journal entries per run. Default 10,000. */
   readonly maxJournalEntries?: number
-  /** How often an idle worker asks the store whether something is due. Default 1 second. */
+  /**
+   * How often an idle worker asks the store whether something is due. Default 1 second, and 2.5 seconds on a store that
+   * machines share (PostgreSQL, MongoDB). New work that is hinted at, or that the worker starts itself, does not wait for it.
+   */
   readonly pollInterval?: Duration
   /** After this time without a heartbeat a worker counts as dead. Default 15 seconds. */
   readonly lease?: Duration

@@ -27,7 +27,6 @@ export interface BodyPolicy extends CallPolicy {
 
 const DEFAULTS = {
   retention: '24h',
-  pollInterval: '1s',
   lease: '15s',
   abortGrace: '5s',
   maxValueBytes: DEFAULT_MAX_VALUE_BYTES,
@@ -36,6 +35,9 @@ const DEFAULTS = {
   maxDeaths: 10,
 } as const
 
+/** With its heartbeats and sweeps, an idle process then makes less than one call a second on a shared database. */
+const POLL_INTERVAL = { ofOneMachine: '1s', shared: '2.5s' }
+
 const REPLAY_STALL_MS = 1000
 
 /** How long `close` waits for step bodies unless told otherwise. */
@@ -43,8 +45,10 @@ export const DEFAULT_CLOSE_TIMEOUT = '10s'
 
 /** Reads the options, filling in the defaults. @throws InvalidArgumentError, InvalidDurationError */
 export function configOf(options: EngineOptions): EngineConfig {
+  const isShared = options.store.clock !== undefined
+  const defaults = { ...DEFAULTS, pollInterval: isShared ? POLL_INTERVAL.shared : POLL_INTERVAL.ofOneMachine }
   const duration = (name: 'retention' | 'pollInterval' | 'lease' | 'abortGrace', min: number): number => {
-    return Math.max(min, parseDuration(options[name] ?? DEFAULTS[name], `The option ${name}`))
+    return Math.max(min, parseDuration(options[name] ?? defaults[name], `The option ${name}`))
   }
   const whole = (
     name: 'maxValueBytes' | 'maxJournalEntries' | 'hotRuns' | 'maxDeaths',

@@ -1,7 +1,7 @@
 import type { Environment } from '../ports/environment.ts'
 import { type Repeated, repeat } from './repeat.ts'
 
-const MEASURE_INTERVAL_MS = 10_000
+const MEASURE_INTERVAL_MS = 30_000
 const FIRST_SAMPLES = 3
 
 /** How far a database's clock is ahead of this process's steady one, and by how much that may be wrong. */
@@ -34,7 +34,7 @@ export class StoreClock {
     return this.#environment
   }
 
-  /** Measures now, and from then on every ten seconds until `stop`. Rejects if the database cannot be asked. */
+  /** Measures now, and from then on every thirty seconds until `stop`. Rejects if the database cannot be asked. */
   async start(): Promise<void> {
     for (let sample = 0; sample < FIRST_SAMPLES; sample++) await this.#measure()
     this.#measuring ??= repeat(this.#environment, "reading the store's clock", () => this.#measure(), {

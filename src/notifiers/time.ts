@@ -22,7 +22,7 @@ export const TIMINGS: Timings = {
   probe: 30_000,
   answer: 5_000,
   firstPause: 100,
-  longestPause: 10_000,
+  longestPause: 4_000,
   deafPause: 300_000,
   farewell: 1_000,
   quiet: 60_000,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
+import { mongo } from '../../src/stores/mongo/index.ts'
 import type { RunDocument } from '../../src/stores/mongo/schema.ts'
 import {
   advanceOf,
@@ -21,7 +22,7 @@ import {
   WAITING,
 } from '../../src/testing/store-suite/fixture.ts'
 import { serviceOrSkip } from '../services/service.ts'
-import { freshStore } from './kit.ts'
+import { dyingAt, freshStore } from './kit.ts'
 
 const url = await serviceOrSkip('mongo')
 const MIB = 1024 * 1024
@@ -203,6 +204,19 @@ describe.skipIf(url === null)('large runs on MongoDB', () => {
       assert.equal(await db.collection(`perdure_${name}`).countDocuments(), 0, name)
     }
     assert.equal(await db.collection('perdure_runs').countDocuments(), 2)
+  })
+
+  it('do not know what was to be a part of them, and that goes with them', async () => {
+    const { db, store } = await freshStore(client)
+    const run = await started(store, { id: 'a' })
+    const entries = [entryOf('one', { value: text(MIB) })]
+    const dying = dyingAt(db, 2, 'before')
+    await expect(mongo(dying.db).commit([advanceOf(run, null, { entries })], T)).rejects.toThrow('is dead')
+    assert.equal(await db.collection('perdure_journal').countDocuments(), 1)
+    assert.deepEqual((await journalOf(store, 'a')).entries, [])
+    await apply(store, advanceOf(run, COMPLETED, { number: 2 }))
+    assert.equal(await store.prune(T + POLICY.retention, 10), 1)
+    assert.equal(await db.collection('perdure_journal').countDocuments(), 0)
   })
 
   it('that were deleted by a process which died are cleaned up by the sweep', async () => {

@@ -143,6 +143,7 @@ describe.skipIf(url === null)('a call to MongoDB that is carried out after it wa
     await late
     const { entries: found, inbox } = await journalOf(store, 'a')
     assert.deepEqual([found, inbox], [[], [itemOf('i')]])
+    assert.equal(await db.collection('perdure_journal').countDocuments(), 0)
   })
 
   it('renews no lease that was taken away', async () => {

@@ -6,7 +6,7 @@ import { startPostgres } from '../services/postgres.ts'
 import { serviceOrSkip } from '../services/service.ts'
 import { startProxy, type TcpProxy } from '../services/tcp-proxy.ts'
 import { Fleet } from './fleet.ts'
-import { Dice, newWorld } from './kit.ts'
+import { Dice, newWorld, sharedDatabases } from './kit.ts'
 import { verify } from './truth.ts'
 
 /** `npm run test:long` takes more: as many restarts, seconds and partitions as anybody could ask for. */
@@ -74,6 +74,19 @@ describe.each(Object.entries(servers))('on %s', (name, start) => {
     await end(`${PARTITIONS} partitions of each kind`)
   })
 })
+
+test.each((await sharedDatabases()).filter(([, url]) => url !== null))(
+  'X32 X50 workers whose clocks are ten minutes off lose nothing and take nothing from each other, on %s',
+  async (_, url) => {
+    const world = await newWorld(url)
+    const clocks = [-600_000, 600_000]
+    const fleet = new Fleet(world, { dice: new Dice(2), workers: 2, leaseMs: LEASE_MS, clocks })
+    await fleet.ready()
+    await fleet.workOn(100)
+    await fleet.wind()
+    await verify(world, fleet)
+  },
+)
 
 /** Two workers and a client, who reach the server by way of a proxy. */
 async function underLoad(name: string, start: () => Promise<Server>) {

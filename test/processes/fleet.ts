@@ -15,6 +15,8 @@ export interface FleetOptions {
   readonly dice: Dice
   readonly workers: number
   readonly leaseMs: number
+  /** By how much the clocks of the workers are wrong, in ms, by number. */
+  readonly clocks?: readonly number[]
 }
 
 /** The processes, and what they said. */
@@ -35,11 +37,11 @@ export class Fleet {
   readonly #workers: Child[] = []
   #client: Child
 
-  constructor(world: World, { dice, workers, leaseMs }: FleetOptions) {
+  constructor(world: World, { dice, workers, leaseMs, clocks = [] }: FleetOptions) {
     this.#world = world
     this.#dice = dice
     this.leaseMs = leaseMs
-    for (let i = 0; i < workers; i++) this.#workers.push(this.#startWorker())
+    for (let i = 0; i < workers; i++) this.#workers.push(this.#startWorker(clocks[i]))
     this.#client = this.#startClient()
   }
 
@@ -142,8 +144,8 @@ export class Fleet {
     this.#client = this.#startClient()
   }
 
-  #startWorker(): Child {
-    const worker = this.#world.start('mixed-worker', { lease: this.leaseMs, maxDeaths: 100 })
+  #startWorker(clockMs = 0): Child {
+    const worker = this.#world.start('mixed-worker', { lease: this.leaseMs, maxDeaths: 100, clockMs })
     this.#all.push(worker)
     return worker
   }

@@ -4,6 +4,7 @@ import type { Context } from './connection.ts'
 import { newestByKey } from './documents.ts'
 import { DUPLICATE_KEY, operationErrors } from './failures.ts'
 import { inboxId } from './read-drafts.ts'
+import { finishRemovals } from './removals.ts'
 import type { ChunkElement, Collections, EntryElement, InboxDocument, RunDocument } from './schema.ts'
 
 type Movable = Pick<RunDocument, '_id' | 'uid' | 'bytes' | 'entries' | 'inbox' | 'taken' | 'moves'>
@@ -33,8 +34,15 @@ export async function moveOut(context: Context, documentId: string, uid: string)
       $inc: { bytes: -document.bytes, moves: 1 },
     },
   )
-  if (matchedCount === 0 || chunks.size === 0) return
-  await collections.journal.deleteMany({ _id: { $in: [...chunks.keys()] } })
+  if (matchedCount === 0) return await removeOrphans(context, documentId, uid)
+  if (chunks.size > 0) await collections.journal.deleteMany({ _id: { $in: [...chunks.keys()] } })
+}
+
+/** What was copied out of a run that was deleted meanwhile would stay for ever. */
+async function removeOrphans(context: Context, documentId: string, uid: string): Promise<void> {
+  const { runs } = context.collections
+  const run = await runs.findOne({ _id: documentId, uid }, { projection: { _id: 1 } })
+  if (run === null) await finishRemovals(context, [uid])
 }
 
 type Element = EntryElement | ChunkElement

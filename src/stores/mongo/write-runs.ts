@@ -115,10 +115,9 @@ async function deleteRuns(context: Context, prepared: readonly Prepared[], now: 
   )
   const isComplete = result?.deletedCount === deletes.length
   const left = isComplete ? new Set() : await findLeft(context, deletes)
-  await finishRemovals(
-    context,
-    elsewhere.filter(({ uid }) => !left.has(uid)).map(({ uid }) => uid),
-  )
+  // Also of runs that know of nothing elsewhere: a process that died may have left what was never made to count.
+  const gone = deletes.map(({ draft }) => draft.uid).filter((uid) => !left.has(uid))
+  if (gone.length > 0) await finishRemovals(context, gone)
   return new Map(deletes.map(({ draft }) => [draft, left.has(draft.uid) ? 'lost' : 'applied']))
 }
 

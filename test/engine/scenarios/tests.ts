@@ -31,6 +31,8 @@ export interface Ground {
   readonly makeStore: () => Store | Promise<Store>
   /** Whether the store answers at once, so that all happens in the same order every time. */
   readonly exact: boolean
+  /** Whether to crash at every call, too. Default: yes. */
+  readonly crashes?: boolean
 }
 
 /** Registers the tests of all scenarios, on stores of one kind. */
@@ -57,6 +59,7 @@ export function scenarioTests(ground: Ground): void {
         expect(cold.bodies.map(nameOf)).toEqual(hot.bodies.map(nameOf))
       })
 
+      if (ground.crashes === false) return
       it('survives a crash at every call of the store', async () => {
         const baseline = await crashEverywhereIn(scenario, ground, 1000)
         // Without a wait, the first process never replays: it would be the same again.

@@ -7,6 +7,10 @@ import { openStore } from './open-store.mjs'
 
 export const settings = JSON.parse(process.argv[2] ?? '{}')
 
+// A machine whose own clock is wrong.
+const { now } = Date
+Date.now = () => now() + (settings.clockMs ?? 0)
+
 /** Prints a line for the test. */
 export function tell(at, fields = {}) {
   process.stdout.write(`${JSON.stringify({ at, ...fields })}\n`)
