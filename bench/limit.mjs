@@ -35,6 +35,29 @@ export async function bareSql(file, batches, synchronous) {
   return { rowsPerSecond: rowsIn(batches) / seconds, commitsPerSecond: batches.length / seconds }
 }
 
+/** How long two commits of one row take on a PostgreSQL, one after the other: the median in ms. */
+export async function bareCommits(url) {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('CREATE TABLE IF NOT EXISTS perdure_bare (id bigserial PRIMARY KEY, value text)')
+  const insert = {
+    name: 'insert',
+    text: 'INSERT INTO perdure_bare (value) VALUES ($1)',
+    values: ['[{"i":1},1]'],
+  }
+  const times = []
+  for (let i = 0; i < 300; i++) {
+    const startedAt = performance.now()
+    await client.query(insert)
+    await client.query(insert)
+    times.push(performance.now() - startedAt)
+  }
+  await client.query('DROP TABLE perdure_bare')
+  await client.end()
+  return times.sort((a, b) => a - b)[150]
+}
+
 function rowsIn(batches) {
   return batches.flat().reduce((sum, write) => sum + rowsOf(write), 0)
 }

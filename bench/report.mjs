@@ -35,8 +35,8 @@ function throughputTable(results) {
 function latencyTable(results) {
   const measured = results.filter((result) => result.lone !== undefined)
   const lines = [
-    '| store, one run at a time | p50 / p99 ms, 1 step | commits | p50 / p99 ms, 10 steps | commits |',
-    '|---|---|---|---|---|',
+    '| store, one run at a time | p50 / p99 ms, 1 step | commits | p50 / p99 ms, 10 steps | commits | two bare commits, ms |',
+    '|---|---|---|---|---|---|',
   ]
   for (const group of groups(measured, ({ store }) => store)) {
     const cells = ['lone', 'loneTen'].flatMap((which) => {
@@ -44,7 +44,9 @@ function latencyTable(results) {
       const time = `${of(({ p50 }) => p50).toFixed(2)} / ${of(({ p99 }) => p99).toFixed(2)}`
       return [time, of(({ commitsPerRun }) => commitsPerRun).toFixed(2)]
     })
-    lines.push(`| ${[group[0].store, ...cells].join(' | ')} |`)
+    const bare =
+      group[0].twoCommits === null ? '–' : median(group.map(({ twoCommits }) => twoCommits)).toFixed(2)
+    lines.push(`| ${[group[0].store, ...cells, bare].join(' | ')} |`)
   }
   return lines
 }

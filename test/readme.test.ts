@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { service } from './services/service.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -17,6 +18,21 @@ interface Snippet {
 
 const readme = await readFile(join(root, 'README.md'), 'utf8')
 const snippets = snippetsOf(readme).filter(({ language }) => language === 'js' || language === 'ts')
+
+/** Where the README says that a server is, and one that is there. */
+const servers = {
+  'postgres://localhost/shop': 'postgres',
+  'mongodb://localhost/shop': 'mongo',
+  'redis://localhost': 'redis',
+} as const
+
+async function onServers(code: string): Promise<string> {
+  let changed = code
+  for (const [url, name] of Object.entries(servers)) {
+    if (changed.includes(url)) changed = changed.replaceAll(url, await service(name))
+  }
+  return changed
+}
 
 describe('the README', () => {
   let folder: string
@@ -38,7 +54,7 @@ describe('the README', () => {
     'runs the $language snippet of line $line, which prints what it says',
     async (snippet) => {
       const file = join(folder, `line-${snippet.line}.mjs`)
-      await writeFile(file, javascriptOf(snippet))
+      await writeFile(file, await onServers(javascriptOf(snippet)))
       const { stdout } = await run(process.execPath, [file], { cwd: folder, timeout: 30_000 })
       for (const text of promisedOutput(snippet.code)) expect(stdout).toContain(text)
     },

@@ -18,7 +18,7 @@ describe.skipIf(url === null)('MongoDB for tests', () => {
     expect(await kept.find().toArray()).toEqual([{ _id: 'a' }])
     expect(server.pid).not.toBe(pid)
     expect(server.port).toBe(port)
-    expect(server.name).toMatch(/mongo.* \d+\.\d+/)
+    expect(server.server).toMatch(/mongo.* \d+\.\d+/)
   })
 
   it('is gone when it was stopped', async () => {

@@ -15,7 +15,7 @@ export interface MongoServer {
   /** Another one after a restart. */
   readonly pid: number
   /** Which server it is, in which version. */
-  readonly name: string
+  readonly server: string
   /** Ends the server and removes its data. */
   stop(): Promise<void>
   /** Ends the server in good order and starts it again, on the same port and data. */
@@ -56,14 +56,14 @@ interface Running {
 class RunningMongo implements MongoServer {
   readonly url: string
   readonly port: number
-  readonly name: string
+  readonly server: string
   readonly #running: Running
   #process: ServerProcess
 
   constructor(running: Running) {
     this.url = urlOf(running.port)
     this.port = running.port
-    this.name = running.name
+    this.server = running.name
     this.#running = running
     this.#process = running.process
   }

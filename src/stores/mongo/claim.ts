@@ -106,7 +106,7 @@ function dueOf(request: ClaimRequest): Filter<RunDocument> {
   return { ...scopeOf(request), 'due.at': { $lte: request.now } }
 }
 
-function orderOf({ queues }: Scope, { patience }: Context): FindOptions<RunDocument> {
+function orderOf({ queues }: Scope, { patience }: Context): FindOptions {
   return {
     sort: { 'due.priority': -1, 'due.at': 1 },
     hint: queues === null ? indexes.due : indexes.dueByQueue,
