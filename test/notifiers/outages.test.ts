@@ -14,14 +14,14 @@ afterEach(() => {
 })
 
 describe('B126: trouble that lasts', () => {
-  test('pauses grow from 100 ms to 10 s, with jitter', () => {
+  test('pauses grow from 100 ms to 4 s, with jitter', () => {
     const backoff = new Backoff(TIMINGS)
-    for (const longest of [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000, 10_000]) {
+    for (const longest of [100, 200, 400, 800, 1_600, 3_200, 4_000, 4_000, 4_000]) {
       const pause = backoff.next()
       expect(pause).toBeGreaterThanOrEqual(longest / 2)
       expect(pause).toBeLessThanOrEqual(longest)
     }
-    for (let i = 0; i < 2_000; i++) expect(backoff.next()).toBeLessThanOrEqual(10_000)
+    for (let i = 0; i < 2_000; i++) expect(backoff.next()).toBeLessThanOrEqual(4_000)
     backoff.reset()
     expect(backoff.next()).toBeLessThanOrEqual(100)
   })
@@ -58,14 +58,14 @@ describe('B126: trouble that lasts', () => {
     })
     await vi.advanceTimersByTimeAsync(60_000)
     expect(opened()).toBeGreaterThan(8)
-    expect(opened()).toBeLessThan(25)
+    expect(opened()).toBeLessThan(45)
     await link.stop()
   })
 
   test('so is one that is lost right after it was made', async () => {
     const { link, opened } = start(async (lose) => lose())
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(opened()).toBeLessThan(25)
+    expect(opened()).toBeLessThan(45)
     await link.stop()
   })
 

@@ -87,8 +87,11 @@ test.each(databases)(
     await leaseIsOver(world, owner ?? '')
     worker.continue()
     expect(await worker.line('aborted')).toMatchObject({ code: 'CLAIM_LOST' })
-    expect(await worker.line('in body')).toMatchObject({ run: handle.id, attempt: 2 })
-    expect(await handle.get()).toMatchObject({ status: 'running', attempt: 2, deaths: 1 })
+    // Once, unless this machine is so busy that it loses the short lease again.
+    const again = await worker.line('in body')
+    expect(again).toMatchObject({ run: handle.id })
+    expect(again['attempt']).toBeGreaterThanOrEqual(2)
+    expect((await handle.get()).deaths).toBeGreaterThanOrEqual(1)
     expect(worker.all('unhandled')).toEqual([])
   },
 )
