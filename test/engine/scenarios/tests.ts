@@ -62,9 +62,10 @@ export function scenarioTests(ground: Ground): void {
       if (ground.crashes === false) return
       it('survives a crash at every call of the store', async () => {
         const baseline = await crashEverywhereIn(scenario, ground, 1000)
-        // Without a wait, the first process never replays: it would be the same again.
-        if (baseline.outcomes.some(({ kind }) => waits.has(kind)))
-          await crashEverywhereIn(scenario, ground, 0)
+        // Without a wait, the first process never replays: it would be the same again. And with the cache off, a store
+        // sees the same calls but for reads, so this is for the one that is quick.
+        const replays = baseline.outcomes.some(({ kind }) => waits.has(kind))
+        if (replays && ground.exact) await crashEverywhereIn(scenario, ground, 0)
       })
     })
   })
