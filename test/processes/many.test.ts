@@ -25,6 +25,8 @@ test.each(databases)(
       `many.test.ts on ${name}: ${RUNS} runs in ${seconds.toFixed(1)} s, shares ${shares.join(', ')}`,
     )
     expect(shares.reduce((sum, share) => sum + share, 0)).toBe(RUNS)
+    if (!isLong) return
+    // A few runs may be over before the last process works.
     expect(shares).toHaveLength(WORKERS)
     expect(Math.min(...shares)).toBeGreaterThan(RUNS / WORKERS / 5)
   },
