@@ -14,9 +14,14 @@ export async function openPool(config: PoolConfig): Promise<Pool> {
  * of those that break in the moment when they were made. The pool replaces them.
  */
 export function guard(pool: Pool): void {
+  // Several stores may share a pool.
+  if (guarded.has(pool)) return
+  guarded.add(pool)
   if (pool.listenerCount('error') === 0) pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))
 }
+
+const guarded = new WeakSet<Pool>()
 
 function ignore(): void {}
 
