@@ -39,7 +39,7 @@ test.each(databases)(
     const world = await newWorld(url)
     const client = world.client('counted', 'sleeper')
     await withWorkers(world, async () => {
-      const dueAt = Date.now() + (isLong ? 90_000 : 5_000)
+      const dueAt = Date.now() + (isLong ? 50_000 : 5_000)
       await startMany(client, 'sleeper', SLEEPERS, dueAt)
       await allEnded(client, 'sleeper', SLEEPERS)
       console.log(
