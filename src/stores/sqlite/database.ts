@@ -95,6 +95,18 @@ export class Database {
     }
   }
 
+  /** What `body` finds in the file, which it cannot change in any way; `null` if there is no file yet. */
+  look<Result>(body: (reader: Database) => Result): Result | null {
+    if (this.readOnly || this.path === ':memory:') return body(this)
+    if (!existsSync(this.path)) return null
+    const reader = new Database(this.#open, { ...this.#options, readOnly: true })
+    try {
+      return body(reader)
+    } finally {
+      reader.close()
+    }
+  }
+
   /** Tells the database of a failure, so that the next call starts on a connection that can work. */
   noteFailure(error: unknown): void {
     // A database in memory is lost with its connection, so it keeps it whatever happened.

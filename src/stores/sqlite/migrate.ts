@@ -26,7 +26,7 @@ export function migrate(
   database: Database,
   { dryRun = false }: { readonly dryRun?: boolean } = {},
 ): readonly MigrationStep[] {
-  if (dryRun) return steps(findPending(database))
+  if (dryRun) return steps(database.look(findPending) ?? migrations)
   if (database.readOnly) {
     refuseOutdated(database)
     return []
