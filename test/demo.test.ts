@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { service } from './services/service.ts'
 
 const demoFolder = new URL('../demo/', import.meta.url)
 
@@ -76,6 +77,14 @@ describe('the demo', () => {
     expect(summary).toMatchObject({ kills: 0, unreadable: [] })
   })
 
+  it.each(['postgres', 'mongo'] as const)('runs on the server that --store names: %s', async (name) => {
+    const root = await temporaryFolder()
+    await addPackage(root, 'one', {})
+    const { code, summary } = await runDemo(['--dir', root, '--no-kills', '--store', await service(name)])
+    expect(code).toBe(0)
+    expect(summary).toMatchObject({ ok: true, total: { packages: 1 } })
+  })
+
   it('has nothing to say of a folder without packages', async () => {
     const { code, summary } = await runDemo(['--dir', await temporaryFolder()])
     expect(code).toBe(0)
@@ -85,6 +94,7 @@ describe('the demo', () => {
   it.each([
     [['--dir', '/nowhere/at all'], 'There is no folder "/nowhere/at all"'],
     [['--kills-per-second', 'many'], '--kills-per-second takes a number'],
+    [['--store', 'work.db'], '--store takes a URL'],
     [['--colour'], "Unknown option '--colour'"],
   ])('refuses %j', async (args, message) => {
     const { code, stderr } = await execute(args)

@@ -16,8 +16,8 @@ export interface EngineOptions {
   /** Functions that steps can call by name. Names are shared with workflows. */
   readonly functions?: Readonly<Record<string, RegisteredFunction>>
   /**
-   * Carries wake-up hints to engines of other processes. Default: what the store brings along, else within this process, per store. One that is given
-   * here is left open when the engine is closed.
+   * Carries wake-up hints to engines of other processes. Default: what the store brings along, else within this process,
+   * per store. One that is given here is left open when the engine is closed.
    */
   readonly notifier?: Notifier
   /** Default: warnings and errors to standard error. */

@@ -18,8 +18,7 @@ export interface Ground {
 
 export async function ground(name?: string): Promise<Ground> {
   const url = await service('postgres')
-  const { schema, dispose } =
-    name === undefined ? freshSchema(url) : { schema: name, dispose: () => drop(url, name) }
+  const { schema, dispose } = freshSchema(url, name)
   onTestFinished(dispose)
   const client = new pg.Client(url)
   await client.connect()
@@ -53,11 +52,4 @@ export function newRun(id: string, dueAt: number): NewRun {
     parentStep: null,
     entries: [],
   }
-}
-
-async function drop(url: string, schema: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.query(`DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(schema)} CASCADE`)
-  await client.end()
 }

@@ -8,9 +8,9 @@ export interface FreshSchema {
   dispose(): Promise<void>
 }
 
-/** A PostgreSQL schema for one test, in a database that other tests use at the same time. */
-export function freshSchema(url: string): FreshSchema {
-  const schema = `test_${randomBytes(8).toString('hex')}`
+/** A PostgreSQL schema for one test, of any name that nobody else uses, in a database that other tests use at the same time. */
+export function freshSchema(url: string, name?: string): FreshSchema {
+  const schema = name ?? `test_${randomBytes(8).toString('hex')}`
   return { schema, dispose: () => drop(url, schema) }
 }
 
@@ -19,7 +19,7 @@ async function drop(url: string, schema: string): Promise<void> {
   client.on('error', () => {})
   await client.connect()
   try {
-    await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
+    await client.query(`DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(schema)} CASCADE`)
   } finally {
     await client.end()
   }

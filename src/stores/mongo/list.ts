@@ -1,6 +1,6 @@
 import type { Filter } from 'mongodb'
 import type { RunFilter, RunPage } from '../../ports/store.ts'
-import { decodeCursor, encodeCursor } from '../sql/cursor.ts'
+import { decodeCursor, pageOf } from '../sql/cursor.ts'
 import { toStoredText } from '../sql/text.ts'
 import type { Context } from './connection.ts'
 import { dedupeOf, dedupeRange, toRecord } from './documents.ts'
@@ -23,11 +23,7 @@ export async function listRuns(
       },
     )
     .toArray()
-  // Only a further match proves that there is a next page.
-  const page = documents.slice(0, filter.limit).map(toRecord)
-  const last = page.at(-1)
-  const isLast = last === undefined || documents.length === page.length
-  return { runs: page, cursor: isLast ? null : encodeCursor(last) }
+  return pageOf(documents.map(toRecord), filter.limit)
 }
 
 function conditions(filter: RunFilter): Filter<RunDocument>[] {

@@ -1,6 +1,5 @@
-import { InvalidArgumentError } from '../../core/errors.ts'
-import type { RunFilter, Store } from '../../ports/store.ts'
-import { decodeCursor } from '../sql/cursor.ts'
+import type { Store } from '../../ports/store.ts'
+import { checkPage } from '../sql/cursor.ts'
 import { claim, nextDue } from './claim.ts'
 import { clock } from './clock.ts'
 import { commit } from './commit.ts'
@@ -44,7 +43,7 @@ export function mongoStore(connection: Connection): Store {
     nextDue: (scope) => ready((context) => nextDue(context, scope)),
     getRun: (id) => ready((context) => getRun(context, id)),
     async listRuns(filter) {
-      checkFilter(filter)
+      checkPage(filter)
       return await ready((context) => listRuns(context, filter))
     },
     stats: () => ready(stats),
@@ -52,11 +51,4 @@ export function mongoStore(connection: Connection): Store {
     clock: () => connection.call(clock),
     close: () => connection.close(),
   }
-}
-
-function checkFilter({ limit, cursor }: RunFilter): void {
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) {
-    throw new InvalidArgumentError(`The limit of a list must be a number from 1 to 1,000, not ${limit}.`)
-  }
-  if (cursor !== undefined) decodeCursor(cursor)
 }

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg'
 import { StoreError } from '../../core/errors.ts'
+import { hearErrors } from './driver.ts'
 import { isWorthRepeating, sparesConnection, toStoreError } from './failures.ts'
 
 /** How often a transaction that was chosen to end a deadlock is begun again. */
@@ -65,6 +66,8 @@ export class Connections {
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#calls)
+    // Whoever gets it next from the pool counts on it to keep the process alive.
+    this.#kept?.ref()
     this.#kept?.release()
     this.#kept = null
   }
@@ -146,10 +149,7 @@ export class Connections {
     const connecting = pool.connect()
     try {
       const client = await inTime(connecting, this.#options.timeoutMs)
-      // An error of a connection that is not in use has nobody to hear it, and would end the process.
-      if (client.listenerCount('error') === 0 || !client.listeners('error').includes(ignore)) {
-        client.on('error', ignore)
-      }
+      hearErrors(client)
       return client
     } catch (error) {
       // One that comes after all is not kept from the others.
@@ -161,8 +161,6 @@ export class Connections {
     }
   }
 }
-
-function ignore(): void {}
 
 /** A call that gets no answer is given up; its connection must not be used again, for the answer may still come. */
 async function inTime<Result>(call: Promise<Result>, timeoutMs: number): Promise<Result> {

@@ -1,4 +1,4 @@
-import type { Pool, PoolConfig } from 'pg'
+import type { Pool, PoolClient, PoolConfig } from 'pg'
 import { StoreError } from '../../core/errors.ts'
 
 /** Makes a pool of `pg`, which is loaded when it is first needed. */
@@ -18,7 +18,12 @@ export function guard(pool: Pool): void {
   if (guarded.has(pool)) return
   guarded.add(pool)
   if (pool.listenerCount('error') === 0) pool.on('error', ignore)
-  pool.on('connect', (client) => client.on('error', ignore))
+  pool.on('connect', hearErrors)
+}
+
+/** The same for a client that the pool may have made before it was guarded. */
+export function hearErrors(client: PoolClient): void {
+  if (!client.listeners('error').includes(ignore)) client.on('error', ignore)
 }
 
 const guarded = new WeakSet<Pool>()

@@ -36,7 +36,8 @@ export async function heartbeat(
   return { alive: row?.alive ?? false, held }
 }
 
-const MIN_TIMEOUT_MS = 250
+/** On a machine that is very busy, less would take an answer that is only late for a connection that is broken. */
+const MIN_TIMEOUT_MS = 1_000
 
 /** Frees up to `limit` runs of workers without a lease, whether it ran out or was never registered. */
 export async function reap(

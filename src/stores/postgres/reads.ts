@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../core/run.ts'
 import type { RunCount, RunFilter, RunJournal, RunPage } from '../../ports/store.ts'
-import { encodeCursor } from '../sql/cursor.ts'
+import { pageOf } from '../sql/cursor.ts'
 import { decoded } from '../sql/decoded.ts'
 import { listStatement } from '../sql/list.ts'
 import {
@@ -75,10 +75,7 @@ export async function listRuns(
     types: numbers,
   })
   const runs = rows.map((row) => toRun(decoded(row)))
-  // Only a further match proves that there is a next page.
-  const page = runs.slice(0, filter.limit)
-  const last = page.at(-1)
-  return { runs: page, cursor: last === undefined || runs.length === page.length ? null : encodeCursor(last) }
+  return pageOf(runs, filter.limit)
 }
 
 /** How many runs are in which state. */

@@ -1,7 +1,6 @@
-import { InvalidArgumentError } from '../../core/errors.ts'
 import type { PostgresHub } from '../../notifiers/postgres/index.ts'
-import type { RunFilter, Store } from '../../ports/store.ts'
-import { decodeCursor } from '../sql/cursor.ts'
+import type { Store } from '../../ports/store.ts'
+import { checkPage } from '../sql/cursor.ts'
 import { claim, nextDue } from './claim.ts'
 import { commit } from './commit.ts'
 import type { Connections } from './connections.ts'
@@ -30,7 +29,7 @@ export function postgresStore(
     nextDue: (scope) => nextDue(connections, schema, scope),
     getRun: (id) => getRun(connections, schema, id),
     async listRuns(filter) {
-      checkFilter(filter)
+      checkPage(filter)
       return await listRuns(connections, schema, filter)
     },
     stats: () => stats(connections, schema),
@@ -58,11 +57,4 @@ export function postgresStore(
       return closing
     },
   }
-}
-
-function checkFilter({ limit, cursor }: RunFilter): void {
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) {
-    throw new InvalidArgumentError(`The limit of a list must be a number from 1 to 1,000, not ${limit}.`)
-  }
-  if (cursor !== undefined) decodeCursor(cursor)
 }

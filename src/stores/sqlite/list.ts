@@ -1,5 +1,5 @@
 import type { RunFilter, RunPage } from '../../ports/store.ts'
-import { encodeCursor } from '../sql/cursor.ts'
+import { pageOf } from '../sql/cursor.ts'
 import { type Dialect, listStatement } from '../sql/list.ts'
 import { type RunRow, toRun } from '../sql/rows.ts'
 import type { Database } from './database.ts'
@@ -10,9 +10,5 @@ export const dialect: Dialect = { schema: '', join: 'CROSS JOIN' }
 /** One page of runs, newest first. */
 export function listRuns(database: Database, filter: RunFilter): RunPage {
   const { sql, values } = listStatement(filter, dialect)
-  const runs = database.all<RunRow>(sql, ...values).map(toRun)
-  // Only a further match proves that there is a next page.
-  const page = runs.slice(0, filter.limit)
-  const last = page.at(-1)
-  return { runs: page, cursor: last === undefined || runs.length === page.length ? null : encodeCursor(last) }
+  return pageOf(database.all<RunRow>(sql, ...values).map(toRun), filter.limit)
 }

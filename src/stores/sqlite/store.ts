@@ -1,6 +1,5 @@
-import { InvalidArgumentError } from '../../core/errors.ts'
 import type { Store } from '../../ports/store.ts'
-import { decodeCursor } from '../sql/cursor.ts'
+import { checkPage } from '../sql/cursor.ts'
 import type { ThreadClient } from './client.ts'
 import { packWrites, unpackJournals, unpackResults } from './packing.ts'
 
@@ -22,12 +21,7 @@ export function threadedStore(name: string, thread: ThreadClient): Store {
     getRun: (id) => thread.call('getRun', id),
     async listRuns(filter) {
       // Checked here: an error of the caller should not travel through the thread as a failure of the store.
-      if (!Number.isInteger(filter.limit) || filter.limit < 1 || filter.limit > 1_000) {
-        throw new InvalidArgumentError(
-          `The limit of a list must be a number from 1 to 1,000, not ${filter.limit}.`,
-        )
-      }
-      if (filter.cursor !== undefined) decodeCursor(filter.cursor)
+      checkPage(filter)
       return thread.call('listRuns', filter)
     },
     stats: () => thread.call('stats'),

@@ -9,10 +9,11 @@
 // All existing runs that the batch touches are locked first, in the order of their ids, so that two batches never
 // wait for each other in a circle. Nothing else waits for a lock on a run: claims, reaping and pruning skip what is
 // locked.
+
+import { timePlus } from '../../sql/time.ts'
 import { birthTypes, insertRuns } from './births.ts'
 import { entryTypes, upsertEntries } from './entries.ts'
 import { settings } from './settings.ts'
-import { timePlus } from './time.ts'
 
 // Answers for those only whose id or key is taken.
 const createPlain = `
@@ -98,7 +99,7 @@ BEGIN
           ELSE a.cancelled END,
         pause_requested = 0, owner = NULL,
         ended_at = CASE WHEN a.status <> 'waiting' THEN now END,
-        expires_at = CASE WHEN a.status <> 'waiting' THEN ${timePlus('now', 'r.retention')} END
+        expires_at = CASE WHEN a.status <> 'waiting' THEN ${timePlus('now', 'r.retention', 'least')} END
       FROM ${numberedAdvances}
       WHERE a.status IS NOT NULL AND numbers[a.n] IS NOT NULL AND r.id = a.run_id
       RETURNING a.place, a.status AS meant, a.due_at AS meant_due, r.status, r.due_at

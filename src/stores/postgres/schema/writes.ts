@@ -1,8 +1,8 @@
 // The writes one by one: what `perdure_commit` calls for each write that needs more than the plain path.
 
+import { timePlus } from '../../sql/time.ts'
 import { birthTypes, insertRuns } from './births.ts'
 import { entryTypes, upsertEntries } from './entries.ts'
-import { timePlus } from './time.ts'
 
 /** A run's row, as `birth` describes it. Answers with the run that holds the id or the key, if there is one. */
 const create = `
@@ -91,7 +91,7 @@ BEGIN
     -- A run that never started has nothing to clean up, and without a parent nobody to tell.
     UPDATE perdure_runs SET
       status = 'cancelled', cancel_reason = request->>'reason', error = request->>'error', due_at = NULL,
-      paused_from = NULL, ended_at = now, expires_at = ${timePlus('now', 'retention')}
+      paused_from = NULL, ended_at = now, expires_at = ${timePlus('now', 'retention', 'least')}
     WHERE id = request->>'run_id'
     RETURNING 'ok', status, due_at, NULL INTO answer;
   ELSE
@@ -278,7 +278,7 @@ BEGIN
   ELSE
     UPDATE perdure_runs SET
       status = next->>'status', output = next->>'output', error = next->>'error', due_at = NULL, owner = NULL,
-      pause_requested = 0, ended_at = now, expires_at = ${timePlus('now', 'retention')}
+      pause_requested = 0, ended_at = now, expires_at = ${timePlus('now', 'retention', 'least')}
     WHERE id = target
     RETURNING 'ok', status, due_at, NULL INTO answer;
   END CASE;
