@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEngine, defineWorkflow } from '../../src/index.ts'
@@ -32,11 +34,28 @@ test('a pool of one works, too', async () => {
   await store.migrate()
   const calls = [
     store.stats(),
-    store.commit([], 1),
+    store.commit([{ type: 'create', run: newRun('a', 1), claimedBy: null }], 1),
     store.clock?.(),
     store.heartbeat({ id: 'w', leaseMs: 9, register: true }, 1),
   ]
   await expect(Promise.all(calls)).resolves.toHaveLength(4)
+})
+
+test('a pool is given back as it was: its connections keep the process alive again', async () => {
+  const { url, schema } = await ground()
+  const program = `
+    import pg from 'pg'
+    import { postgres } from 'perdure/postgres'
+    const pool = new pg.Pool({ connectionString: ${JSON.stringify(url)}, max: 2 })
+    const store = postgres(pool, { schema: ${JSON.stringify(schema)} })
+    await store.migrate()
+    await store.heartbeat({ id: 'w', leaseMs: 9, register: true }, 1)
+    await store.close()
+    await pool.query('SELECT pg_sleep(0.2)')
+    console.log('still here')
+    await pool.end()`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program])
+  expect(stdout).toBe('still here\n')
 })
 
 test('a call that gets no answer is given up, and the next one finds another connection', async () => {
@@ -80,5 +99,6 @@ test('an idle worker asks less than once a second, however many workflows and qu
   expect(calls - before).toBeLessThanOrEqual(10)
 })
 
+const run = promisify(execFile)
 const ignore = (): void => {}
 const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
