@@ -11,6 +11,8 @@ export default defineConfig({
     'src/stores/postgres/index.ts',
     'src/stores/mongo/index.ts',
     'src/notifiers/redis/index.ts',
+    'src/queues/index.ts',
+    'src/runner/index.ts',
     'src/testing/index.ts',
     'src/cli/main.ts',
   ],

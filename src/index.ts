@@ -6,6 +6,7 @@ export { type Duration, formatDuration, parseDuration } from './core/duration.ts
 export { decodeError } from './core/error-codec.ts'
 // Errors.
 export * from './core/errors.ts'
+export { isPermanentHttpError, retryUnlessPermanent } from './core/http-error.ts'
 export type { Backoff, RetryOptions } from './core/retry.ts'
 export { RUN_STATUSES, type RunRecord, type RunStatus } from './core/run.ts'
 export type {
@@ -16,8 +17,9 @@ export type {
   StartOptions,
   WorkOptions,
 } from './engine/api.ts'
-export { defineWorkflow, type WorkflowOptions } from './engine/define.ts'
+export { declareWorkflow, defineWorkflow, type WorkflowOptions } from './engine/define.ts'
 export { createEngine } from './engine/engine.ts'
+export { consoleLog, systemEnvironment } from './engine/environment.ts'
 export type { History, HistoryAttempt, HistoryEntry } from './engine/history.ts'
 export type {
   CallOptions,

@@ -70,6 +70,8 @@ describe('compileRetry', () => {
     ['a schedule that is no list', { retrySchedule: '5m' }, 'list'],
     ['an endless schedule', { retrySchedule: new Array(1001).fill(1) }, '1 to 1000'],
     ['a schedule with retries', { retrySchedule: [1], retries: 1 }, 'remove retries'],
+    ['a jitter without a schedule', { retries: 1, jitter: 0.1 }, 'goes with a schedule'],
+    ['a jitter above 1', { retrySchedule: [1], jitter: 2 }, 'from 0 to 1'],
     ['a schedule with a delay', { retrySchedule: [1], retryDelay: 1 }, 'remove retries'],
     ['a delay without retries', { retryDelay: '5s' }, 'Add e.g. retries: 3'],
   ])('refuses %s', (_, options, message) => {
@@ -103,6 +105,9 @@ describe('maxAttempts', () => {
 
 describe('decideRetry', () => {
   it('makes exactly one attempt per delay of a schedule, and one more', () => {
+    const jittered = compile({ retrySchedule: [1000, 10], jitter: 0.5 })
+    expect(decide(jittered, 1, new Error('x'), 0)).toEqual({ retry: true, delayMs: 500 })
+    expect(decide(jittered, 1, new Error('x'), 1)).toEqual({ retry: true, delayMs: 1000 })
     const policy = compile({ retrySchedule: [5, 10] })
     expect([1, 2, 3].map((attempt) => decide(policy, attempt))).toEqual([
       { retry: true, delayMs: 5 },

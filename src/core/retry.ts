@@ -32,6 +32,8 @@ export interface RetryOptions {
   readonly retryDelay?: Duration | 'exponential' | Backoff
   /** One delay per retry. */
   readonly retrySchedule?: readonly Duration[]
+  /** 0 … 1: the share of each delay of a `retrySchedule` that is random. Default: 0. */
+  readonly jitter?: number
 }
 
 type BackoffPolicy = Extract<RetryPolicy, { kind: 'backoff' }>
@@ -67,13 +69,15 @@ export type RetryDecision = { readonly retry: true; readonly delayMs: number } |
  * @throws {InvalidDurationError} when a delay is no duration
  */
 export function compileRetry(options: RetryOptions, what: string, defaults: RetryPolicy): RetryPolicy {
-  const { retries, retryDelay, retrySchedule } = options
+  const { retries, retryDelay, retrySchedule, jitter } = options
   if (retrySchedule !== undefined) {
     if (retries !== undefined || retryDelay !== undefined) {
       refuse(`${what}: retrySchedule already says how often and when; remove retries and retryDelay.`)
     }
-    return compileSchedule(retrySchedule, what)
+    return compileSchedule(retrySchedule, jitter, what)
   }
+  if (jitter !== undefined)
+    refuse(`${what}: jitter goes with a schedule; for others write it into retryDelay.`)
   if (retries === undefined && retryDelay === undefined) return defaults
   const count = retries === undefined ? maxAttempts(defaults) - 1 : checkRetries(retries, what)
   if (retries === undefined && count === 0) {
@@ -97,7 +101,11 @@ export function decideRetry({ policy, attempt, error, random }: FailedAttempt): 
   return { retry: true, delayMs: requestedDelay(error) ?? planned }
 }
 
-function compileSchedule(schedule: readonly Duration[], what: string): RetryPolicy {
+function compileSchedule(
+  schedule: readonly Duration[],
+  jitter: number | undefined,
+  what: string,
+): RetryPolicy {
   if (!Array.isArray(schedule) || schedule.length === 0 || schedule.length > MAX_SCHEDULE_LENGTH) {
     refuse(
       `${what}: retrySchedule must be a list of 1 to ${MAX_SCHEDULE_LENGTH} durations, e.g. ['5m', '10m']. ` +
@@ -107,7 +115,8 @@ function compileSchedule(schedule: readonly Duration[], what: string): RetryPoli
   const delays = Array.from(schedule, (delay, index) =>
     parseDuration(delay, `${what}: retrySchedule[${index}]`),
   )
-  return { kind: 'schedule', delays }
+  if (jitter === undefined) return { kind: 'schedule', delays }
+  return { kind: 'schedule', delays, jitter: checkJitter(jitter, `${what}: jitter`) }
 }
 
 function compileDelay(delay: RetryOptions['retryDelay'], what: string, defaults: RetryPolicy): BackoffPolicy {
@@ -130,12 +139,15 @@ function compileBackoff(backoff: Backoff, what: string): BackoffPolicy {
   if (!Number.isFinite(factor) || factor < 1) {
     refuse(`${what}: retryDelay.factor must be a number of 1 or more, not ${String(factor)}.`)
   }
-  if (!Number.isFinite(jitter) || jitter < 0 || jitter > 1) {
-    refuse(`${what}: retryDelay.jitter must be a number from 0 to 1, not ${String(jitter)}.`)
-  }
+  checkJitter(jitter, `${what}: retryDelay.jitter`)
   if (max < initial)
     refuse(`${what}: retryDelay.max is shorter than retryDelay.initial. Raise it or leave it out.`)
   return { kind: 'backoff', retries: 0, initial, factor, max, jitter }
+}
+
+function checkJitter(jitter: number, what: string): number {
+  if (Number.isFinite(jitter) && jitter >= 0 && jitter <= 1) return jitter
+  return refuse(`${what} must be a number from 0 to 1, not ${String(jitter)}.`)
 }
 
 function checkRetries(retries: number, what: string): number {
@@ -161,10 +173,13 @@ function requestedDelay(error: unknown): number | null {
 
 /** The delay of the policy after this attempt; `undefined` when it was the last. */
 function plannedDelay(policy: RetryPolicy, attempt: number, random: number): number | undefined {
-  if (policy.kind === 'schedule') return policy.delays[attempt - 1]
+  const full = policy.kind === 'schedule' ? policy.delays[attempt - 1] : grownDelay(policy, attempt)
+  return full === undefined ? undefined : Math.ceil(full * (1 - (policy.jitter ?? 0) * (1 - random)))
+}
+
+function grownDelay(policy: BackoffPolicy, attempt: number): number | undefined {
   if (attempt > policy.retries) return undefined
   // 0 × Infinity would be NaN.
   if (policy.initial === 0) return 0
-  const full = Math.min(policy.initial * policy.factor ** (attempt - 1), policy.max)
-  return Math.ceil(full * (1 - policy.jitter * (1 - random)))
+  return Math.min(policy.initial * policy.factor ** (attempt - 1), policy.max)
 }

@@ -77,7 +77,7 @@ export interface CallPolicy {
 
 /** When a failed attempt is tried again. Plain JSON, all times in ms. */
 export type RetryPolicy =
-  | { readonly kind: 'schedule'; readonly delays: readonly number[] }
+  | { readonly kind: 'schedule'; readonly delays: readonly number[]; readonly jitter?: number }
   | {
       readonly kind: 'backoff'
       /** Attempts after the first. */

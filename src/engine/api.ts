@@ -69,6 +69,17 @@ export interface Engine {
    */
   close(options?: { readonly timeout?: Duration }): Promise<void>
   /**
+   * Adds a workflow, also while the engine works: what is due of it is claimed at once. One that is only declared gets
+   * its function this way; declaring one that is known changes nothing.
+   * @throws DuplicateWorkflowError, InvalidArgumentError, EngineClosedError
+   */
+  register(workflow: Workflow): void
+  /**
+   * Looks for work now: frees what dead workers hold whose lease is over, and claims what is due. Workers do both by
+   * themselves, within a third of the lease and the poll interval. Returns the ids of the runs that were freed (up to 500).
+   */
+  sweep(): Promise<readonly string[]>
+  /**
    * Starts a run. When it resolves, the run is durable: it will be executed whatever happens to this process.
    * @throws UnknownWorkflowError, InvalidInputError, ValueTooLargeError, InvalidNameError, InvalidDurationError,
    * RunConflictError, EngineClosedError, StoreError: nothing was started (after a StoreError repeat the call with

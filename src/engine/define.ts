@@ -25,7 +25,7 @@ export interface WorkflowOptions<Input = unknown> {
    * How often the whole run is tried again if its function fails. The death of a worker uses up one of these attempts
    * too, also if steps have succeeded since; without `retry`, only `maxDeaths` deaths in a row end a run. Default: not at all.
    */
-  readonly retry?: Pick<RetryOptions, 'retries' | 'retryDelay'> & {
+  readonly retry?: Pick<RetryOptions, 'retries' | 'retryDelay' | 'jitter'> & {
     /** The delay before each further attempt; its length is the number of retries. */
     readonly schedule?: readonly Duration[]
   }
@@ -58,13 +58,31 @@ export function defineWorkflow<Input, Output>(
   options: WorkflowOptions<Input>,
   fn: WorkflowFunction<Input, Output>,
 ): Workflow<Input, Output> {
+  const workflow = declareWorkflow<Input, Output>(options)
+  if (typeof fn !== 'function') {
+    throw new InvalidArgumentError(`Workflow "${workflow.name}" needs a function as the second argument.`)
+  }
+  // The registry hands over the input that this workflow's own schema returned.
+  return { ...workflow, call: async (context) => await fn(context as WorkflowContext<Input>) }
+}
+
+/**
+ * Declares a workflow whose function is elsewhere: an engine that is given it can start its runs and wait for them, and
+ * executes none. Say what the definition says: how runs are retried and kept is fixed when they are started.
+ *
+ * @throws InvalidNameError, InvalidDurationError, InvalidArgumentError for options that cannot be used.
+ * @example
+ * const resize = declareWorkflow<{ url: string }, string>({ name: 'resize' }) // defined in the workers' code
+ * const engine = createEngine({ store, workflows: [resize] })
+ * const url = await (await engine.startWorkflow(resize, { url: 'cat.png' })).result()
+ */
+export function declareWorkflow<Input = unknown, Output = unknown>(
+  options: WorkflowOptions<Input>,
+): Workflow<Input, Output> {
   if (typeof options !== 'object' || options === null) {
-    throw new InvalidArgumentError('defineWorkflow takes an options object with a name, then the function.')
+    throw new InvalidArgumentError('A workflow is described by an options object with a name.')
   }
   const name = checkName(options.name, 'The name of a workflow')
-  if (typeof fn !== 'function') {
-    throw new InvalidArgumentError(`Workflow "${name}" needs a function as the second argument.`)
-  }
   checkSchema(name, options.input)
   const { key } = options
   if (key !== undefined && typeof key !== 'function') {
@@ -80,8 +98,7 @@ export function defineWorkflow<Input, Output>(
     timeout: duration(options.timeout, `The timeout of workflow "${name}"`),
     retention: duration(options.retention, `The retention of workflow "${name}"`),
     keyOf: (input) => (key === undefined ? null : key(input)),
-    // The registry hands over the input that this workflow's own schema returned.
-    call: async (context) => await fn(context as WorkflowContext<Input>),
+    call: null,
   }
 }
 

@@ -20,6 +20,7 @@ import { Operator } from './operator.ts'
 import { Registry } from './registry.ts'
 import { Starter } from './start.ts'
 import { StoreClock } from './store-clock.ts'
+import { reap } from './sweeper.ts'
 import { Waiters } from './waiters.ts'
 import { Worker } from './worker.ts'
 import type { Workflow } from './workflow.ts'
@@ -126,6 +127,19 @@ class LocalEngine implements Engine {
     const graceMs = parseDuration(timeout, 'The timeout of close')
     this.#closing ??= this.#shutDown(graceMs)
     await this.#closing
+  }
+
+  register(workflow: Workflow): void {
+    this.#refuseIfClosed()
+    this.#registry.addWorkflow(workflow)
+    this.#worker?.look()
+  }
+
+  async sweep(): Promise<readonly string[]> {
+    await this.#ready()
+    const freed = await reap({ store: this.#store, env: this.#env, notifier: this.#notifier })
+    this.#worker?.look()
+    return freed
   }
 
   async startWorkflow<Output>(

@@ -1,20 +1,19 @@
 import type { Log } from '../ports/environment.ts'
 import type { Execution } from './execution.ts'
-import type { Definition, Registry } from './registry.ts'
+import type { Executable, Registry } from './registry.ts'
 import { RunApi } from './run-api.ts'
 import { StepApi } from './step-api.ts'
 import type { StepContext, WorkflowContext } from './workflow.ts'
 
 /** Calls what a run executes: its workflow's function, or the registered function in a step of its own. */
 export function invoke(
-  definition: Definition,
+  definition: Executable,
   execution: Execution,
   registry: Registry,
   input: unknown,
 ): Promise<unknown> {
   const step = new StepApi(execution, registry)
-  if (definition.kind === 'workflow')
-    return definition.workflow.call(new FunctionContext(execution, step, input))
+  if (definition.kind === 'workflow') return definition.call(new FunctionContext(execution, step, input))
   const { retry } = execution.config
   const policy = execution.run.policy.call ?? { retry, timeout: null, atMostOnce: false }
   const body = (context: StepContext): unknown => definition.fn(input as never, context)

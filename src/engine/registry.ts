@@ -13,31 +13,45 @@ import { DEFAULT_QUEUE } from './define.ts'
 import type { RegisteredFunction, Workflow } from './workflow.ts'
 
 /** What a run executes: a workflow, or a registered function. */
-export type Definition =
-  | { readonly kind: 'workflow'; readonly workflow: Workflow }
+export type Executable =
+  | { readonly kind: 'workflow'; readonly workflow: Workflow; readonly call: NonNullable<Workflow['call']> }
   | { readonly kind: 'function'; readonly workflow: Workflow; readonly fn: RegisteredFunction }
 
-/** What an engine can execute, by name and version. */
+/** What a run can be started of; what is only declared, other engines execute. */
+export type Definition = Executable | { readonly kind: 'declared'; readonly workflow: Workflow }
+
+/** What an engine knows, by name and version. */
 export class Registry {
   readonly #definitions = new Map<string, Definition>()
   readonly #newest = new Map<string, Definition>()
 
   constructor(workflows: readonly Workflow[], functions: Readonly<Record<string, RegisteredFunction>>) {
     if (!Array.isArray(workflows)) throw new InvalidArgumentError('`workflows` is a list of workflows.')
-    for (const workflow of workflows) this.#addWorkflow(workflow)
+    for (const workflow of workflows) this.addWorkflow(workflow)
     for (const [name, fn] of Object.entries(functions)) this.#addFunction(name, fn)
   }
 
   /** All names and versions: what a worker may claim. */
   get versions(): readonly WorkflowVersion[] {
-    return [...this.#definitions.values()].map(({ workflow: { name, version } }) => ({ name, version }))
+    return [...this.#definitions.values()]
+      .filter(({ kind }) => kind !== 'declared')
+      .map(({ workflow: { name, version } }) => ({ name, version }))
   }
 
-  #addWorkflow(workflow: Workflow): void {
-    if (typeof workflow?.call !== 'function' || typeof workflow.keyOf !== 'function') {
+  /** Adds a workflow. One that was only declared gets its function this way. */
+  addWorkflow(workflow: Workflow): void {
+    const call: unknown = workflow?.call
+    if ((typeof call !== 'function' && call !== null) || typeof workflow.keyOf !== 'function') {
       throw new InvalidArgumentError('`workflows` takes what defineWorkflow returns.')
     }
-    this.#add({ kind: 'workflow', workflow: workflow })
+    if (workflow.call === null) this.#declare(workflow)
+    else this.#add({ kind: 'workflow', workflow, call: workflow.call })
+  }
+
+  /** Changes nothing if the workflow is known. */
+  #declare(workflow: Workflow): void {
+    const known = this.of({ workflow: workflow.name, version: workflow.version })
+    if (known === null || known.kind === 'function') this.#add({ kind: 'declared', workflow })
   }
 
   #addFunction(name: string, fn: RegisteredFunction): void {
@@ -62,22 +76,29 @@ export class Registry {
     return this.#newest.get(name) ?? null
   }
 
-  /** The definition that a run was started with, or `null`. */
+  /** The definition that a run was, or is to be, started with, or `null`. */
   of(run: Pick<RunRecord, 'workflow' | 'version'>): Definition | null {
     return this.#definitions.get(identity(run.workflow, run.version)) ?? null
+  }
+
+  /** The same, or `null` if this engine cannot execute it. */
+  executable(run: Pick<RunRecord, 'workflow' | 'version'>): Executable | null {
+    const definition = this.of(run)
+    return definition === null || definition.kind === 'declared' ? null : definition
   }
 
   #add(definition: Definition): void {
     const { name, version } = definition.workflow
     const same = identity(name, version)
-    if (this.#definitions.has(same)) {
+    const existing = this.#definitions.get(same)
+    if (existing !== undefined && !(existing.kind === 'declared' && definition.kind === 'workflow')) {
       const suffix = version === '' ? '' : ` version "${version}"`
       throw new DuplicateWorkflowError(
         `"${name}"${suffix} is registered twice; names are shared with functions.`,
       )
     }
     const other = this.#newest.get(name)
-    if (other !== undefined && other.kind !== definition.kind) {
+    if (other !== undefined && (other.kind === 'function') !== (definition.kind === 'function')) {
       throw new DuplicateWorkflowError(`"${name}" is registered as a workflow and as a function.`)
     }
     this.#definitions.set(same, definition)
@@ -122,7 +143,7 @@ function asWorkflow(name: string): Workflow {
     timeout: null,
     retention: null,
     keyOf: () => null,
-    call: () => Promise.reject(new InvalidArgumentError(`"${name}" is a function, not a workflow.`)),
+    call: null,
   }
 }
 

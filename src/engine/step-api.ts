@@ -77,7 +77,7 @@ export class StepApi implements Step {
     return this.#attempt(() => {
       if (typeof target === 'function') return this.#inline(name, target, (third ?? {}) as StepOptions)
       if (typeof target === 'string') return this.#remote(name, target, third, fourth ?? {})
-      if (typeof target?.call === 'function') return this.#child(name, target, third, fourth ?? {})
+      if (typeof target?.keyOf === 'function') return this.#child(name, target, third, fourth ?? {})
       throw new InvalidArgumentError(
         `step.do(${JSON.stringify(name)}, …) takes a function, the name of a registered function, or a workflow.`,
       )
@@ -202,7 +202,7 @@ export class StepApi implements Step {
   #remote(name: string, target: string, data: unknown, options: ChildOptions): Requested | Promise<never> {
     checkName(target, `The function of step "${name}"`)
     const known = this.#registry.find(target)
-    if (known?.kind === 'workflow') return this.#child(name, known.workflow, data, options)
+    if (known !== null && known.kind !== 'function') return this.#child(name, known.workflow, data, options)
     const key = this.#next(name)
     const { run, env, config } = this.#execution
     const rest = functionRun(target, data, options, { run, key, now: env.now() }, config)

@@ -13,6 +13,20 @@ export interface SweeperOptions {
 const SWEEP_LIMIT = 500
 const PRUNE_INTERVAL_MS = 60_000
 
+/** Frees the runs of dead workers, and tells all workers that something is due. Returns their ids. */
+export async function reap({
+  store,
+  env,
+  notifier,
+}: Omit<SweeperOptions, 'leaseMs'>): Promise<readonly string[]> {
+  const freed = await store.reap(env.now(), SWEEP_LIMIT)
+  if (freed.length > 0) {
+    env.log.warn('took over the runs of dead workers', { runs: freed.length })
+    notifier.publish([{ kind: 'due', at: 0 }])
+  }
+  return freed
+}
+
 /** What every worker does for all: frees the runs of dead workers, and prunes what is past its retention. */
 export class Sweeper {
   readonly #options: SweeperOptions
@@ -34,12 +48,8 @@ export class Sweeper {
   }
 
   async #reap(): Promise<number> {
-    const { store, env, notifier, leaseMs } = this.#options
-    const freed = await store.reap(env.now(), SWEEP_LIMIT)
-    if (freed.length > 0) {
-      env.log.warn('took over the runs of dead workers', { runs: freed.length })
-      notifier.publish([{ kind: 'due', at: 0 }])
-    }
+    const { leaseMs } = this.#options
+    const freed = await reap(this.#options)
     return freed.length === SWEEP_LIMIT ? 0 : (leaseMs / 3) * this.#jitter('reap')
   }
 

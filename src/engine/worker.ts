@@ -14,7 +14,7 @@ import { HotCache } from './hot-cache.ts'
 import { invoke } from './invoke.ts'
 import { Lease } from './lease.ts'
 import type { ExecutionOwner } from './owner.ts'
-import { type Definition, loadInput, type Registry } from './registry.ts'
+import { type Executable, loadInput, type Registry } from './registry.ts'
 import { Sweeper } from './sweeper.ts'
 import { advanceUncalled, type Claim, readJournals } from './without-execution.ts'
 
@@ -101,6 +101,11 @@ export class Worker implements ExecutionOwner<Execution> {
     this.#claimer.look()
   }
 
+  /** Claims what is due now. */
+  look(): void {
+    if (!this.#stopping) this.#claimer.look()
+  }
+
   /** Some run is due at this time. */
   hint(at: number): void {
     if (!this.#stopping) this.#claimer.hint(at)
@@ -135,7 +140,8 @@ export class Worker implements ExecutionOwner<Execution> {
     const { queues } = this.#limits
     if (this.#stopping || this.#free <= 0 || !this.#lease.valid || run.dueAt > env.now()) return null
     if (queues !== null && !queues.includes(run.queue)) return null
-    if (registry.of(run) === null) return null
+    // An id that a caller chose may be here already: two births that claim it could not be told apart.
+    if (registry.executable(run) === null || this.has(run.id)) return null
     this.#coming.add(run.id)
     return this.#lease.id
   }
@@ -225,7 +231,7 @@ export class Worker implements ExecutionOwner<Execution> {
   #begin(run: RunRecord, journal: RunJournal): void {
     const { env, config, registry } = this.#parts
     const poison = poisoned(run, config.maxDeaths)
-    const definition = registry.of(run)
+    const definition = registry.executable(run)
     const neverCalled = run.fence === 1
     if (poison !== null) this.#endUncalled(run, failed(run, poison, env.now()))
     else if (run.cancelReason !== null && neverCalled) this.#endUncalled(run, cancelled(run, env.now()))
@@ -233,7 +239,7 @@ export class Worker implements ExecutionOwner<Execution> {
     else this.#execute(run, journal, definition)
   }
 
-  #execute(run: RunRecord, journal: RunJournal, definition: Definition): void {
+  #execute(run: RunRecord, journal: RunJournal, definition: Executable): void {
     const { env, config, committer, registry, observer } = this.#parts
     const parts = { env, config, committer, observer, owner: this }
     const execution = new Execution(parts, run, journal.entries, journal.inbox)

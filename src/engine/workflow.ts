@@ -18,8 +18,8 @@ export interface Workflow<Input = unknown, Output = unknown> {
   readonly retention: number | null
   /** The dedupe key of an input, or `null`. A method, so that workflows of all inputs fit into one list. */
   keyOf(input: Input): string | null
-  /** Calls the function. */
-  call(context: WorkflowContext<unknown>): Promise<Output>
+  /** Calls the function; `null` if it is only declared: then others execute its runs. */
+  readonly call: ((context: WorkflowContext<unknown>) => Promise<Output>) | null
 }
 
 /** The function of a workflow. Its code between steps must be deterministic. */

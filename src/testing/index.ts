@@ -5,6 +5,8 @@ export { crashEverywhere } from './crash-kit.ts'
 export type { CrashDriver, CrashOptions } from './crash-options.ts'
 export type { CrashReport, Cut, Repeated } from './crash-report.ts'
 export type { RunOutcome } from './outcome.ts'
+// Testing queue adapters.
+export { type OpenQueue, type QueueAdapterSuiteOptions, queueAdapterSuite } from './queue-suite/index.ts'
 export type { RunResult, StepResult } from './run-result.ts'
 // The simulator.
 export * from './simulator/index.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineWorkflow } from '../../src/engine/define.ts'
-import { engineFor, stores } from './runner-kit.ts'
+import { engineFor, gate, stores } from './runner-kit.ts'
 
 describe.each(stores)('X45 a key that is used by several engines at the same instant, on %s:', (_, open) => {
   it('makes one run, which all of them are given, and which is executed once', async () => {
@@ -22,6 +22,23 @@ describe.each(stores)('X45 a key that is used by several engines at the same ins
     expect(handles.filter(({ created }) => created)).toHaveLength(1)
     expect(executed).toEqual([handles[0]?.id])
     expect(await first.engine.stats()).toMatchObject([{ status: 'completed', count: 1 }])
+  })
+
+  it('makes one run of an id that callers chose, also within one engine, and executes it once', async () => {
+    const hold = gate()
+    const executed: string[] = []
+    const work = defineWorkflow({ name: 'work' }, async ({ run }) => {
+      executed.push(run.id)
+      await hold.opened
+    })
+    const test = await engineFor({ store: await open(), workflows: [work] })
+    const start = () => test.engine.startWorkflow(work, null, { id: 'chosen' })
+    const together = await test.until(Promise.all(Array.from({ length: 10 }, start)))
+    const later = await test.until(start())
+    expect([...together, later].filter(({ created }) => created)).toHaveLength(1)
+    hold.open()
+    await test.until(later.result())
+    expect(executed).toEqual(['chosen'])
   })
 
   it('revives abandoned work once, whoever else asks for it', async () => {

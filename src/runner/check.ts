@@ -1,0 +1,56 @@
+import { InvalidArgumentError, parseDuration } from '../index.ts'
+import type { RunnerOptions, RunnerWorkflow } from './api.ts'
+
+const MINUTE = 60_000
+const DEFAULT_RETENTION = 24 * 60 * MINUTE
+
+/** @throws InvalidArgumentError, InvalidDurationError: each message names the kind. */
+export function checkKind<Trigger, Output>(
+  workflow: RunnerWorkflow<Trigger, Output>,
+): RunnerWorkflow<Trigger, Output> {
+  const { kind, dedupeKey, prepare, retrySchedule, retention } = workflow ?? {}
+  if (typeof kind !== 'string' || kind.trim() === '') {
+    throw new InvalidArgumentError(`register() needs a kind: a name, not ${JSON.stringify(kind)}.`)
+  }
+  const refuse = (what: string): never => {
+    throw new InvalidArgumentError(`Kind "${kind}": ${what}`)
+  }
+  if (typeof dedupeKey !== 'function') refuse('dedupeKey is a function that makes a text of the trigger.')
+  if (typeof prepare !== 'function') refuse('prepare is a function that does the work.')
+  const retentionMs =
+    retention === undefined ? DEFAULT_RETENTION : parseDuration(retention, `Kind "${kind}": retention`)
+  if (retrySchedule === undefined) return { ...workflow }
+  if (!Array.isArray(retrySchedule) || retrySchedule.length === 0) {
+    return refuse(
+      'retrySchedule is a list of at least one number of minutes; leave it out for fire-and-forget.',
+    )
+  }
+  for (const minutes of Array.from<unknown>(retrySchedule)) {
+    if (typeof minutes !== 'number' || !Number.isFinite(minutes) || minutes <= 0)
+      return refuse('retrySchedule holds minutes, finite and above 0.')
+    if (minutes * MINUTE >= retentionMs) {
+      refuse(
+        `the retry after ${minutes} minutes would come after the retention of ${retentionMs / MINUTE} minutes.`,
+      )
+    }
+  }
+  return { ...workflow, retrySchedule: [...retrySchedule] }
+}
+
+/** @throws InvalidArgumentError */
+export function checkOptions(options: RunnerOptions): RunnerOptions {
+  const { engine, queueAdapter, sweepIntervalMs } = options ?? {}
+  if (typeof engine?.startWorkflow !== 'function' || typeof engine.sweep !== 'function') {
+    throw new InvalidArgumentError(
+      'A runner needs an engine: new WorkflowRunner({ engine: createEngine(…) }).',
+    )
+  }
+  if (queueAdapter !== undefined && typeof queueAdapter?.process !== 'function') {
+    throw new InvalidArgumentError('queueAdapter is what createQueueAdapter returns.')
+  }
+  const interval: unknown = sweepIntervalMs ?? 1
+  if (typeof interval !== 'number' || !Number.isFinite(interval) || interval <= 0) {
+    throw new InvalidArgumentError('sweepIntervalMs is a number of milliseconds above 0.')
+  }
+  return options
+}

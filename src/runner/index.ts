@@ -1,0 +1,4 @@
+// Deferred and fire-and-forget work, deduplicated by a key.
+
+export type { EnqueueOptions, Prepare, PrepareContext, RunnerOptions, RunnerWorkflow } from './api.ts'
+export { WorkflowRunner } from './runner.ts'
