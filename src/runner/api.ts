@@ -30,6 +30,11 @@ export interface RunnerWorkflow<Trigger = unknown, Output = unknown> {
   readonly retrySchedule?: readonly number[]
   /** 0 … 1: the share of each delay that is random, so that much work does not come back at once. Default: 0. */
   readonly jitter?: number
+  /**
+   * Called with the error of a failed attempt of deferred work: `false` abandons it at once. An error with `permanent: true`
+   * does so anyway. `retryUnlessPermanent` of this package also knows the errors of HTTP clients.
+   */
+  readonly retryIf?: (error: unknown) => boolean
   /** How long ended work and its key are kept. Default: 24 hours. Of fire-and-forget work the queue adapter decides. */
   readonly retention?: Duration
 }

@@ -8,7 +8,7 @@ const DEFAULT_RETENTION = 24 * 60 * MINUTE
 export function checkKind<Trigger, Output>(
   workflow: RunnerWorkflow<Trigger, Output>,
 ): RunnerWorkflow<Trigger, Output> {
-  const { kind, dedupeKey, prepare, retrySchedule, retention } = workflow ?? {}
+  const { kind, dedupeKey, prepare, retrySchedule, retryIf, retention } = workflow ?? {}
   if (typeof kind !== 'string' || kind.trim() === '') {
     throw new InvalidArgumentError(`register() needs a kind: a name, not ${JSON.stringify(kind)}.`)
   }
@@ -17,6 +17,7 @@ export function checkKind<Trigger, Output>(
   }
   if (typeof dedupeKey !== 'function') refuse('dedupeKey is a function that makes a text of the trigger.')
   if (typeof prepare !== 'function') refuse('prepare is a function that does the work.')
+  if (retryIf !== undefined && typeof retryIf !== 'function') refuse('retryIf is a function of an error.')
   const retentionMs =
     retention === undefined ? DEFAULT_RETENTION : parseDuration(retention, `Kind "${kind}": retention`)
   if (retrySchedule === undefined) return { ...workflow }

@@ -4,14 +4,21 @@ import type { RunnerWorkflow } from './api.ts'
 
 const MINUTE = 60_000
 
-/** Deferred work as a workflow: a run without steps, whose journal holds its checkpoints. */
-export function deferredWorkflow({
+/**
+ * What `register` makes of a deferred kind: a workflow whose runs have no steps, and checkpoints instead. For tests, and
+ * where such work is to be the child of a workflow.
+ *
+ * @example
+ * const report = await crashEverywhere(deferredWorkflow(syncOrder), { orderId: 'A-1' })
+ */
+export function deferredWorkflow<Trigger, Output>({
   kind,
   prepare,
   retrySchedule = [],
   jitter,
   retention,
-}: RunnerWorkflow): Workflow {
+  retryIf,
+}: RunnerWorkflow<Trigger, Output>): Workflow<Trigger, Output> {
   const schedule = retrySchedule.map((minutes) => minutes * MINUTE)
   return defineWorkflow(
     {
@@ -19,11 +26,22 @@ export function deferredWorkflow({
       retry: { schedule, ...(jitter !== undefined && { jitter }) },
       ...(retention !== undefined && { retention }),
     },
-    async ({ input, run, signal }: WorkflowContext) => {
+    async ({ input, run, signal }: WorkflowContext<Trigger>) => {
       const save = (patch: Readonly<Record<string, unknown>>): Promise<void> => run.save(patch)
-      return await prepare(input, run.checkpoints, save, { id: run.id, attempt: run.attempt, signal })
+      try {
+        return await prepare(input, run.checkpoints, save, { id: run.id, attempt: run.attempt, signal })
+      } catch (error) {
+        throw retryIf?.(error) === false ? asPermanent(error) : error
+      }
     },
   )
+}
+
+/** The error itself where it can be marked, so that it is kept as it is. */
+function asPermanent(error: unknown): unknown {
+  const canBeMarked = error instanceof Error && Object.isExtensible(error)
+  if (canBeMarked) return Object.assign(error, { permanent: true })
+  return new PermanentError(String(error), { cause: error })
 }
 
 /** Fire-and-forget work as the handler of a queue adapter. */

@@ -4,6 +4,7 @@ import {
   type Engine,
   type Environment,
   InvalidArgumentError,
+  InvalidNameError,
   RunNotFoundError,
   systemEnvironment,
   UnknownWorkflowError,
@@ -101,7 +102,8 @@ export class WorkflowRunner {
   ): Promise<string | null> {
     const name = typeof kind === 'string' ? kind : kind?.kind
     const { workflow, ready } = this.#kinds.get(name) ?? unknownKind(name, [...this.#kinds.keys()])
-    const key = workflow.dedupeKey(trigger)
+    const key: unknown = workflow.dedupeKey(trigger)
+    if (typeof key !== 'string') throw new InvalidNameError(`The dedupeKey of "${name}" must make a text.`)
     if (workflow.retrySchedule !== undefined) return await this.#defer(name, trigger, { ...options, key })
     await ready
     const { delay } = options

@@ -14,7 +14,7 @@ export class Player {
   readonly activity: Activity
   readonly #store: Store
   readonly #queues: readonly string[] | null
-  readonly #versions: readonly WorkflowVersion[] | null
+  readonly #versions: WorkflowVersion[] | null
 
   /** @param definitions what the engine works on; `null` if it only starts runs. */
   constructor(store: Store, activity: Activity, definitions: Definitions | null) {
@@ -24,6 +24,11 @@ export class Player {
     this.#versions = definitions === null ? null : versionsOf(definitions)
   }
 
+  /** The engine works on these too, from now on. */
+  add(workflows: readonly Workflow[]): void {
+    this.#versions?.push(...versionsOf({ workflows }))
+  }
+
   /** When the earliest run is due that this engine could take; `null` if none will be by itself. */
   async nextDue(): Promise<number | null> {
     if (this.#versions === null) return null
@@ -31,9 +36,10 @@ export class Player {
   }
 }
 
-function versionsOf({ workflows = [], functions = {} }: Definitions): readonly WorkflowVersion[] {
+function versionsOf({ workflows = [], functions = {} }: Definitions): WorkflowVersion[] {
   return [
-    ...workflows.map(({ name, version }) => ({ name, version })),
+    // What is only declared, others execute.
+    ...workflows.filter(({ call }) => call !== null).map(({ name, version }) => ({ name, version })),
     ...Object.keys(functions).map((name) => ({ name, version: '' })),
   ]
 }

@@ -110,8 +110,15 @@ class LocalTestEngine implements TestEngine {
     this.store = store
     this.time = time
     this.#work = work
-    this.engine = engineOn({ store, time, activity: this.#activity }, options)
+    const engine = engineOn({ store, time, activity: this.#activity }, options)
     const player = new Player(store, this.#activity, work === false ? null : { ...options, ...work })
+    const register = engine.register.bind(engine)
+    this.engine = Object.assign(engine, {
+      register: (workflow: Workflow) => {
+        register(workflow)
+        player.add([workflow])
+      },
+    })
     const exact = options.lease !== undefined
     this.#pacer = new Pacer({ time, players: () => [player], patience, maxMoves, exact })
   }

@@ -1,18 +1,11 @@
-import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Store } from '../../src/ports/store.ts'
-import { memory } from '../../src/stores/memory/index.ts'
 import { createTestEngine, type TestEngine, type TestEngineOptions } from '../../src/testing/test-engine.ts'
 import { wrapStore } from '../../src/testing/wrap-store.ts'
-import { openStore, temporaryFolder } from '../sqlite/helpers.ts'
 
 /** What the tests of the deferred-work runner's place on the engine share. */
 
-/** The stores on which a behaviour that depends on the store is shown. */
-export const stores: readonly (readonly [string, () => Promise<Store>])[] = [
-  ['memory', async () => memory()],
-  ['SQLite', async () => openStore(join(await temporaryFolder(), 'work.db'), { synchronous: 'normal' })],
-]
+export { freshStores as stores } from './stores.ts'
 
 /** A test engine that is closed after the test. Bodies that hang do so on purpose: a few real ms show it. */
 export async function engineFor(options: TestEngineOptions): Promise<TestEngine> {

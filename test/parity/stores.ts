@@ -47,6 +47,11 @@ export function forEachStore(tests: (database: () => Open) => void): void {
   describe.each(Object.entries(kinds))('on %s', (_, make) => tests(() => closing(make())))
 }
 
+/** Each store by its name, and how to open one on a database of its own. */
+export const freshStores: readonly (readonly [string, () => Promise<Store>])[] = Object.entries(kinds).map(
+  ([name, make]) => [name, async () => closing(make())()] as const,
+)
+
 /** A database in memory. */
 export function memoryDatabase(): Open {
   const data = new MemoryData()
