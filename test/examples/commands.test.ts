@@ -16,6 +16,12 @@ async function example(...args: readonly string[]): Promise<string> {
 
 /** What each example prints, in this order, perhaps with more in between. */
 const promised: Readonly<Record<string, readonly string[]>> = {
+  'webhook-intake': [
+    'evt-1 about A-1 is answered with 202',
+    'A-1 is booked: ledger-1',
+    'evt-1 about A-1 is answered with 200',
+    'A-9 is abandoned: Not Found',
+  ],
   'order-saga': [
     'bank: charge A-1',
     'carrier: ship A-1 to 12 Hill Street',
