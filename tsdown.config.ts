@@ -11,6 +11,7 @@ export default defineConfig({
     'src/stores/postgres/index.ts',
     'src/stores/mongo/index.ts',
     'src/notifiers/redis/index.ts',
+    'src/pikku/index.ts',
     'src/queues/index.ts',
     'src/runner/index.ts',
     'src/testing/index.ts',
