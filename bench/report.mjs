@@ -1,9 +1,8 @@
-import { cpus, totalmem } from 'node:os'
+import { groups, machine, median } from './figures.mjs'
 
 /** The results as text: medians over the repetitions, with the spread, and ratios to the limit of the same run. */
 export function report(results) {
-  const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`
-  return [machine, '', ...throughputTable(results), '', ...latencyTable(results)].join('\n')
+  return [machine(), '', ...throughputTable(results), '', ...latencyTable(results)].join('\n')
 }
 
 function throughputTable(results) {
@@ -49,20 +48,6 @@ function latencyTable(results) {
     lines.push(`| ${[group[0].store, ...cells, bare].join(' | ')} |`)
   }
   return lines
-}
-
-function groups(results, keyOf) {
-  const byKey = new Map()
-  for (const result of results) {
-    const group = byKey.get(keyOf(result)) ?? []
-    byKey.set(keyOf(result), [...group, result])
-  }
-  return byKey.values()
-}
-
-function median(numbers) {
-  const sorted = [...numbers].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]
 }
 
 function spread(numbers) {

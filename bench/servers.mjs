@@ -15,6 +15,14 @@ export async function mongoServer(url) {
   return await startMongo()
 }
 
+/** A Redis that flushes each write before it answers, as the stores do. */
+export async function redisServer(url) {
+  if (url !== undefined) return { url, name: 'the given Redis', stop: async () => {} }
+  const { startRedis } = await load('redis')
+  const server = await startRedis({ appendonly: true, appendfsync: 'always' })
+  return { url: server.url, name: 'Redis with appendfsync always', stop: () => server.stop() }
+}
+
 async function load(name) {
   const path = fileURLToPath(new URL(`../test/services/${name}.ts`, import.meta.url))
   return (await runnerImport(path)).module

@@ -94,12 +94,8 @@ export class StoreQueueAdapter implements QueueAdapter {
         ? null
         : new Slots(wholeNumber(concurrency, 'The concurrency of a handler', 1, Number.MAX_SAFE_INTEGER))
     const workflow = defineWorkflow(this.#named(type), async (context: WorkflowContext<JobInput>) => {
-      await slots?.enter()
-      try {
-        return await handle(handler, type, context)
-      } finally {
-        slots?.leave()
-      }
+      const work = (): Promise<unknown> => handle(handler, type, context)
+      return await (slots === null ? work() : slots.use(context.signal, work))
     })
     this.#engine.register(workflow)
     this.#handled.add(type)

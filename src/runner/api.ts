@@ -35,6 +35,11 @@ export interface RunnerWorkflow<Trigger = unknown, Output = unknown> {
    * does so anyway. `retryUnlessPermanent` of this package also knows the errors of HTTP clients.
    */
   readonly retryIf?: (error: unknown) => boolean
+  /**
+   * How many pieces of work of this kind may run at once in this process. Default: of deferred work, as many as the engine
+   * executes; of fire-and-forget work, what the queue adapter takes.
+   */
+  readonly concurrency?: number
   /** How long ended work and its key are kept. Default: 24 hours. Of fire-and-forget work the queue adapter decides. */
   readonly retention?: Duration
 }

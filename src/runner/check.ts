@@ -1,4 +1,5 @@
 import { InvalidArgumentError, parseDuration } from '../index.ts'
+import { wholeNumber } from '../queues/job-options.ts'
 import type { RunnerOptions, RunnerWorkflow } from './api.ts'
 
 const MINUTE = 60_000
@@ -8,7 +9,7 @@ const DEFAULT_RETENTION = 24 * 60 * MINUTE
 export function checkKind<Trigger, Output>(
   workflow: RunnerWorkflow<Trigger, Output>,
 ): RunnerWorkflow<Trigger, Output> {
-  const { kind, dedupeKey, prepare, retrySchedule, retryIf, retention } = workflow ?? {}
+  const { kind, dedupeKey, prepare, retrySchedule, retryIf, retention, concurrency } = workflow ?? {}
   if (typeof kind !== 'string' || kind.trim() === '') {
     throw new InvalidArgumentError(`register() needs a kind: a name, not ${JSON.stringify(kind)}.`)
   }
@@ -18,6 +19,8 @@ export function checkKind<Trigger, Output>(
   if (typeof dedupeKey !== 'function') refuse('dedupeKey is a function that makes a text of the trigger.')
   if (typeof prepare !== 'function') refuse('prepare is a function that does the work.')
   if (retryIf !== undefined && typeof retryIf !== 'function') refuse('retryIf is a function of an error.')
+  if (concurrency !== undefined)
+    wholeNumber(concurrency, `Kind "${kind}": concurrency`, 1, Number.MAX_SAFE_INTEGER)
   const retentionMs =
     retention === undefined ? DEFAULT_RETENTION : parseDuration(retention, `Kind "${kind}": retention`)
   if (retrySchedule === undefined) return { ...workflow }

@@ -1,5 +1,6 @@
 import { defineWorkflow, PermanentError, type Workflow, type WorkflowContext } from '../index.ts'
 import type { JobContext } from '../queues/adapter.ts'
+import { Slots } from '../queues/slots.ts'
 import type { RunnerWorkflow } from './api.ts'
 
 const MINUTE = 60_000
@@ -18,7 +19,9 @@ export function deferredWorkflow<Trigger, Output>({
   jitter,
   retention,
   retryIf,
+  concurrency,
 }: RunnerWorkflow<Trigger, Output>): Workflow<Trigger, Output> {
+  const slots = new Slots(concurrency ?? Number.POSITIVE_INFINITY)
   const schedule = retrySchedule.map((minutes) => minutes * MINUTE)
   return defineWorkflow(
     {
@@ -29,7 +32,9 @@ export function deferredWorkflow<Trigger, Output>({
     async ({ input, run, signal }: WorkflowContext<Trigger>) => {
       const save = (patch: Readonly<Record<string, unknown>>): Promise<void> => run.save(patch)
       try {
-        return await prepare(input, run.checkpoints, save, { id: run.id, attempt: run.attempt, signal })
+        return await slots.use(signal, () =>
+          prepare(input, run.checkpoints, save, { id: run.id, attempt: run.attempt, signal }),
+        )
       } catch (error) {
         throw retryIf?.(error) === false ? asPermanent(error) : error
       }

@@ -72,10 +72,11 @@ export class WorkflowRunner {
    */
   register<Trigger, Output>(given: RunnerWorkflow<Trigger, Output>): RunnerWorkflow<Trigger, Output> {
     const workflow = checkKind(given) as RunnerWorkflow
-    const { kind, retrySchedule } = workflow
+    const { kind, retrySchedule, concurrency } = workflow
     if (this.#kinds.has(kind)) throw new InvalidArgumentError(`The kind "${kind}" is registered already.`)
     if (retrySchedule === undefined) {
-      const ready = this.#queue.process(kind, fireAndForgetHandler(workflow))
+      const options = concurrency === undefined ? {} : { concurrency }
+      const ready = this.#queue.process(kind, fireAndForgetHandler(workflow), options)
       this.#kinds.set(kind, { workflow, ready })
       ready.catch((error: unknown) => this.#unregister(kind, error))
     } else {

@@ -254,6 +254,47 @@ describe.each(stores)('the runner on %s:', (_, open) => {
     expect(await runner.enqueue('sync', { id: 'a' })).not.toBe(null)
   })
 
+  it.each([
+    ['deferred', [1]],
+    ['fire-and-forget', undefined],
+  ])(
+    'does as many pieces of %s work at once as its kind says; what is cancelled in line is not begun',
+    async (_, retrySchedule) => {
+      const hold = gate()
+      const begun: string[] = []
+      let inside = 0
+      let most = 0
+      const { test, runner } = await runnerFor({ store: await open() })
+      runner.register({
+        kind: 'narrow',
+        dedupeKey: (key: string) => key,
+        concurrency: 2,
+        ...(retrySchedule !== undefined && { retrySchedule }),
+        prepare: async (key) => {
+          begun.push(key)
+          inside += 1
+          most = Math.max(most, inside)
+          await hold.opened
+          inside -= 1
+        },
+      })
+      const keys = ['a', 'b', 'c', 'd', 'e']
+      const ids = await test.until(Promise.all(keys.map((key) => runner.enqueue('narrow', key))))
+      await test.runUntilIdle()
+      const waiting = keys.find((key) => !begun.includes(key)) ?? ''
+      await test.engine.cancel(ids[keys.indexOf(waiting)] ?? '')
+      await test.runUntilIdle()
+      hold.open()
+      await test.advance('1m')
+      expect(most).toBe(2)
+      expect(begun.toSorted()).toEqual(keys.filter((key) => key !== waiting))
+      const runs = await Promise.all(ids.map((id) => test.engine.getRun(id ?? '')))
+      expect(runs.map((run) => run?.status)).toEqual(
+        keys.map((key) => (key === waiting ? 'cancelled' : 'completed')),
+      )
+    },
+  )
+
   it('X45 a key that is enqueued many times at once is one piece of work', async () => {
     const done: unknown[] = []
     const { runner, test } = await fixture((trigger) => done.push(trigger))

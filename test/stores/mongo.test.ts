@@ -8,7 +8,7 @@ import { serviceOrSkip } from '../services/service.ts'
 
 const url = await serviceOrSkip('mongo')
 
-describe.skipIf(url === null)('the MongoDB store', () => {
+describe.skipIf(url === null)('W12: the MongoDB store', () => {
   const client = new MongoClient(url ?? 'mongodb://127.0.0.1')
   afterAll(() => client.close())
 

@@ -7,7 +7,7 @@ import { serviceOrSkip } from '../services/service.ts'
 
 const url = await serviceOrSkip('postgres')
 
-describe.skipIf(url === null)('the PostgreSQL store', () => {
+describe.skipIf(url === null)('W12: the PostgreSQL store', () => {
   storeSuite({
     describe,
     test,

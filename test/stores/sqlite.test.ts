@@ -6,7 +6,7 @@ import type { Store } from '../../src/ports/store.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { storeSuite } from '../../src/testing/store-suite/index.ts'
 
-describe('the SQLite store', () => {
+describe('W12: the SQLite store', () => {
   storeSuite({
     describe,
     test,
