@@ -16,7 +16,8 @@ export interface QueueAdapter {
    * @returns the job's id, for the methods below. With a `jobId` that is taken: the id, if that job is pending, or has
    * failed or was cancelled and is started over now, with the payload that it was given first; `null` if it is running or done.
    * @throws InvalidNameError, InvalidArgumentError, InvalidDurationError, UnserializableValueError, ValueTooLargeError,
-   * QueueClosedError, QueueUnavailableError: nothing was added.
+   * QueueClosedError: nothing was added. QueueUnavailableError: it may have been added nevertheless, or may be when the
+   * server is back; enqueue again with the same `jobId`.
    */
   enqueue(jobType: string, payload: unknown, options?: JobOptions): Promise<string | null>
   /**
@@ -83,6 +84,9 @@ export type Repeat =
 
 /** The options of `process`. */
 export interface ProcessOptions {
-  /** How many jobs of this type may run at once in this process. Default 10. */
+  /**
+   * How many jobs of this type may run at once in this process. Default 10; of the `store` adapter, as many as its engine
+   * executes. There, jobs that wait for their turn in this process occupy places of the engine's `concurrency`.
+   */
   readonly concurrency?: number
 }

@@ -62,12 +62,12 @@ function repeatOf(repeat: NonNullable<JobOptions['repeat']>, supportsRepeat: boo
       'This queue adapter makes no repeating jobs (supportsRepeat is false). The redis adapter does.',
     )
   }
-  if ('every' in repeat) {
+  if (typeof repeat === 'object' && repeat !== null && 'every' in repeat) {
     const every = parseDuration(repeat.every, 'The interval of a repeating job')
     if (every > 0) return { every }
     throw new InvalidArgumentError('The interval of a repeating job is longer than 0.')
   }
-  const { pattern, timezone } = repeat
+  const { pattern, timezone } = Object(repeat)
   if (typeof pattern === 'string' && pattern.trim() !== '') return { pattern, timezone }
   throw new InvalidArgumentError("`repeat` is { every: '5m' } or { pattern: '0 9 * * *', timezone }.")
 }

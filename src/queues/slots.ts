@@ -9,7 +9,7 @@ export class Slots {
 
   /** Calls when a place is free. @throws the signal's reason if it aborted meanwhile: then nothing is called. */
   async use<Value>(signal: AbortSignal, call: () => Value | Promise<Value>): Promise<Value> {
-    await this.#enter()
+    await this.#enter(signal)
     try {
       signal.throwIfAborted()
       return await call()
@@ -18,9 +18,25 @@ export class Slots {
     }
   }
 
-  async #enter(): Promise<void> {
-    if (this.#free > 0) this.#free -= 1
-    else await new Promise<void>((resolve) => this.#line.push(resolve))
+  /** Whoever is to stop leaves the line at once, and not when its turn has come. */
+  async #enter(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#free > 0) {
+      this.#free -= 1
+      return
+    }
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        this.#line.splice(this.#line.indexOf(enter), 1)
+        reject(signal.reason)
+      }
+      const enter = (): void => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      }
+      this.#line.push(enter)
+      signal.addEventListener('abort', leave, { once: true })
+    })
   }
 
   #leave(): void {

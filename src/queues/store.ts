@@ -50,6 +50,8 @@ export class StoreQueueAdapter implements QueueAdapter {
   /** The workflows that the engine knows through this adapter, by job type. */
   readonly #workflows = new Map<string, Workflow>()
   readonly #handled = new Set<string>()
+  /** Those who wait for a result, to be told of the shutdown. */
+  readonly #waiting = new Set<(error: Error) => void>()
   #closed = false
 
   constructor(config: StoreQueueConfig) {
@@ -77,8 +79,11 @@ export class StoreQueueAdapter implements QueueAdapter {
       }
       const taken = await this.#again(id)
       if (taken !== 'moved on') return taken === 'pending' ? id : null
-      if (tries === MAX_TRIES)
-        throw new InvalidArgumentError(`Job ${id} is enqueued and ended too often at once.`)
+      if (tries === MAX_TRIES) {
+        throw new InvalidArgumentError(
+          `Job ${id} was cancelled and has not ended yet, or others enqueue it too. Enqueue it again when its worker has ended it.`,
+        )
+      }
     }
   }
 
@@ -122,7 +127,9 @@ export class StoreQueueAdapter implements QueueAdapter {
   async waitForResult(id: string, timeout?: Duration): Promise<unknown> {
     if ((await this.#find(id)) === null) throw new JobNotFoundError(id)
     try {
-      return await this.#engine.getHandle(id).result(timeout === undefined ? {} : { timeout })
+      return await this.#untilClosed(
+        this.#engine.getHandle(id).result(timeout === undefined ? {} : { timeout }),
+      )
     } catch (error) {
       if (error instanceof RunFailedError) throw new JobFailedError(id, error.cause)
       if (error instanceof RunCancelledError) throw new JobCancelledError(id)
@@ -133,6 +140,20 @@ export class StoreQueueAdapter implements QueueAdapter {
 
   async shutdown(): Promise<void> {
     this.#closed = true
+    for (const refuse of this.#waiting) refuse(new QueueClosedError())
+  }
+
+  async #untilClosed<Value>(promise: Promise<Value>): Promise<Value> {
+    let refuse = (_: Error): void => {}
+    const closed = new Promise<never>((_, reject) => {
+      refuse = reject
+    })
+    this.#waiting.add(refuse)
+    try {
+      return await Promise.race([promise, closed])
+    } finally {
+      this.#waiting.delete(refuse)
+    }
   }
 
   async #start(

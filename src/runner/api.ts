@@ -9,7 +9,10 @@ export interface RunnerOptions {
   readonly queueAdapter?: QueueAdapter
   /** How often to look for work that a dead process left, beside what the engine does by itself. Default 60,000. */
   readonly sweepIntervalMs?: number
-  /** Leave the engine open at `stop()`, because others use it too. Default `false`. */
+  /**
+   * Leave the engine open at `stop()`, because others use it too. It knows the kinds still, and goes on with their work
+   * until it is closed. Default `false`.
+   */
   readonly keepEngineOpen?: boolean
   /** Time and a log; for tests. Default: the system's. */
   readonly environment?: Environment
@@ -37,7 +40,8 @@ export interface RunnerWorkflow<Trigger = unknown, Output = unknown> {
   readonly retryIf?: (error: unknown) => boolean
   /**
    * How many pieces of work of this kind may run at once in this process. Default: of deferred work, as many as the engine
-   * executes; of fire-and-forget work, what the queue adapter takes.
+   * executes; of fire-and-forget work, what the queue adapter takes. What waits for its turn in this process occupies a place
+   * of the engine's `concurrency`: give the engine more of these than kinds with a limit may have in line.
    */
   readonly concurrency?: number
   /** How long ended work and its key are kept. Default: 24 hours. Of fire-and-forget work the queue adapter decides. */

@@ -1,17 +1,19 @@
 import { InvalidArgumentError, parseDuration } from '../index.ts'
+import { checkJobType } from '../queues/job-id.ts'
 import { wholeNumber } from '../queues/job-options.ts'
 import type { RunnerOptions, RunnerWorkflow } from './api.ts'
 
 const MINUTE = 60_000
 const DEFAULT_RETENTION = 24 * 60 * MINUTE
 
-/** @throws InvalidArgumentError, InvalidDurationError: each message names the kind. */
+/** @throws InvalidArgumentError, InvalidDurationError: each message names the kind. InvalidNameError: it is no kind. */
 export function checkKind<Trigger, Output>(
   workflow: RunnerWorkflow<Trigger, Output>,
 ): RunnerWorkflow<Trigger, Output> {
   const { kind, dedupeKey, prepare, retrySchedule, retryIf, retention, concurrency } = workflow ?? {}
   if (typeof kind !== 'string' || kind.trim() === '') {
-    throw new InvalidArgumentError(`register() needs a kind: a name, not ${JSON.stringify(kind)}.`)
+    const given = typeof kind === 'string' ? 'blank text' : `what is of type ${typeof kind}`
+    throw new InvalidArgumentError(`register() needs a kind: a name, not ${given}.`)
   }
   const refuse = (what: string): never => {
     throw new InvalidArgumentError(`Kind "${kind}": ${what}`)
@@ -23,7 +25,10 @@ export function checkKind<Trigger, Output>(
     wholeNumber(concurrency, `Kind "${kind}": concurrency`, 1, Number.MAX_SAFE_INTEGER)
   const retentionMs =
     retention === undefined ? DEFAULT_RETENTION : parseDuration(retention, `Kind "${kind}": retention`)
-  if (retrySchedule === undefined) return { ...workflow }
+  if (retrySchedule === undefined) {
+    checkJobType(kind)
+    return { ...workflow }
+  }
   if (!Array.isArray(retrySchedule) || retrySchedule.length === 0) {
     return refuse(
       'retrySchedule is a list of at least one number of minutes; leave it out for fire-and-forget.',

@@ -36,17 +36,31 @@ export function deferredWorkflow<Trigger, Output>({
           prepare(input, run.checkpoints, save, { id: run.id, attempt: run.attempt, signal }),
         )
       } catch (error) {
-        throw retryIf?.(error) === false ? asPermanent(error) : error
+        throw isFinal(error, retryIf) ? asPermanent(error) : error
       }
     },
   )
 }
 
+/** A `retryIf` that fails does not hide the error that it was asked about: the schedule decides. */
+function isFinal(error: unknown, retryIf: RunnerWorkflow['retryIf']): boolean {
+  try {
+    return retryIf?.(error) === false
+  } catch {
+    return false
+  }
+}
+
 /** The error itself where it can be marked, so that it is kept as it is. */
 function asPermanent(error: unknown): unknown {
-  const canBeMarked = error instanceof Error && Object.isExtensible(error)
-  if (canBeMarked) return Object.assign(error, { permanent: true })
-  return new PermanentError(String(error), { cause: error })
+  try {
+    if (error instanceof Error) return Object.assign(error, { permanent: true })
+  } catch {
+    // Frozen, or `permanent` cannot be set.
+  }
+  return new PermanentError('The work failed, and retryIf says that it is not to be tried again.', {
+    cause: error,
+  })
 }
 
 /** Fire-and-forget work as the handler of a queue adapter. */

@@ -2,9 +2,11 @@ import {
   consoleLog,
   type Duration,
   type Engine,
+  EngineClosedError,
   type Environment,
   InvalidArgumentError,
   InvalidNameError,
+  parseDuration,
   RunNotFoundError,
   systemEnvironment,
   UnknownWorkflowError,
@@ -14,6 +16,9 @@ import { createQueueAdapter } from '../queues/registry.ts'
 import type { EnqueueOptions, RunnerOptions, RunnerWorkflow } from './api.ts'
 import { checkKind, checkOptions } from './check.ts'
 import { deferredWorkflow, fireAndForgetHandler } from './kinds.ts'
+import { Running } from './running.ts'
+
+const DEFAULT_STOP_TIMEOUT = '10s'
 
 /** A registered kind. */
 interface Kind {
@@ -50,6 +55,7 @@ export class WorkflowRunner {
   readonly #env: Environment
   readonly #sweepIntervalMs: number
   readonly #kinds = new Map<string, Kind>()
+  readonly #running = new Running()
   #cancelSweep: () => void = () => {}
   #stopping: Promise<void> | null = null
 
@@ -71,12 +77,13 @@ export class WorkflowRunner {
    * @throws InvalidArgumentError, InvalidNameError, InvalidDurationError, DuplicateWorkflowError: nothing was registered
    */
   register<Trigger, Output>(given: RunnerWorkflow<Trigger, Output>): RunnerWorkflow<Trigger, Output> {
-    const workflow = checkKind(given) as RunnerWorkflow
+    const workflow = this.#running.counting(checkKind(given) as RunnerWorkflow)
     const { kind, retrySchedule, concurrency } = workflow
     if (this.#kinds.has(kind)) throw new InvalidArgumentError(`The kind "${kind}" is registered already.`)
     if (retrySchedule === undefined) {
       const options = concurrency === undefined ? {} : { concurrency }
-      const ready = this.#queue.process(kind, fireAndForgetHandler(workflow), options)
+      const process = async () => await this.#queue.process(kind, fireAndForgetHandler(workflow), options)
+      const ready = process()
       this.#kinds.set(kind, { workflow, ready })
       ready.catch((error: unknown) => this.#unregister(kind, error))
     } else {
@@ -101,6 +108,8 @@ export class WorkflowRunner {
     trigger: Trigger,
     options: EnqueueOptions = {},
   ): Promise<string | null> {
+    if (this.#stopping !== null)
+      throw new EngineClosedError('This runner was stopped. Enqueue with another one.')
     const name = typeof kind === 'string' ? kind : kind?.kind
     const { workflow, ready } = this.#kinds.get(name) ?? unknownKind(name, [...this.#kinds.keys()])
     const key: unknown = workflow.dedupeKey(trigger)
@@ -129,7 +138,8 @@ export class WorkflowRunner {
    * hands deferred work that is not done back. Closes the queue adapter, and the engine unless `keepEngineOpen`. Idempotent.
    */
   async stop(options: { readonly timeout?: Duration } = {}): Promise<void> {
-    this.#stopping ??= this.#stop(options)
+    const timeout = parseDuration(options.timeout ?? DEFAULT_STOP_TIMEOUT, 'The timeout of stop')
+    this.#stopping ??= this.#stop(options, timeout)
     await this.#stopping
   }
 
@@ -180,17 +190,20 @@ export class WorkflowRunner {
     }
   }
 
-  async #stop(options: { readonly timeout?: Duration }): Promise<void> {
+  async #stop(options: { readonly timeout?: Duration }, timeout: number): Promise<void> {
     this.#cancelSweep()
-    // Fire-and-forget work has only one attempt: it ends while the engine that it may use is still open.
-    await this.#queue.shutdown(options)
-    if (!this.#keepEngineOpen) await this.#engine.close(options)
+    try {
+      // Fire-and-forget work has only one attempt: it ends while the engine that it may use is still open.
+      await this.#queue.shutdown(options)
+    } finally {
+      if (this.#keepEngineOpen) await this.#running.over(this.#env, timeout)
+      else await this.#engine.close(options)
+    }
   }
 }
 
 function unknownKind(kind: unknown, known: readonly string[]): never {
   const names = known.map((name) => `"${name}"`).join(', ') || 'none'
-  throw new UnknownWorkflowError(
-    `No kind ${JSON.stringify(kind)} is registered in this runner (registered: ${names}).`,
-  )
+  const given = typeof kind === 'string' ? JSON.stringify(kind) : `of type ${typeof kind}`
+  throw new UnknownWorkflowError(`No kind ${given} is registered in this runner (registered: ${names}).`)
 }

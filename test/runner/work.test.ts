@@ -230,7 +230,7 @@ describe.each(stores)('the runner on %s:', (_, open) => {
       ['completed', '["written"]'],
     ])
     await expect(runner.enqueue('deferred', 2)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
-    await expect(runner.enqueue('fire and forget', 2)).rejects.toMatchObject({ code: 'QUEUE_CLOSED' })
+    await expect(runner.enqueue('fire and forget', 2)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
   })
 
   it('R12 the key expires with the work, a day after its end, or as its kind says', async () => {

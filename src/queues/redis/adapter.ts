@@ -30,6 +30,11 @@ export interface RedisQueueConfig {
 }
 
 const DEFAULT_CONCURRENCY = 10
+const MIN_LEASE_MS = 100
+/** A day: what BullMQ makes of it goes into timers, which end at 24 days. */
+const MAX_LEASE_MS = 86_400_000
+/** So long may goodbyes to a Redis take that does not answer. */
+const GOODBYE_MS = 2000
 /** How often somebody who waits for a result looks by himself: events may be missed. */
 const LOOK_MS = 1000
 /** So often may another process be faster with the same id before enqueueing gives up. */
@@ -59,7 +64,12 @@ export class RedisQueueAdapter implements QueueAdapter {
     const { url, prefix = 'perdure', retention = '24h', lease = '15s' } = config ?? {}
     this.#driver = new Driver(url, prefix)
     this.#retention = parseDuration(retention, 'The retention of the redis adapter')
-    this.#lease = parseDuration(lease, 'The lease of the redis adapter')
+    this.#lease = wholeNumber(
+      parseDuration(lease, 'The lease of the redis adapter'),
+      'The lease of the redis adapter, in ms,',
+      MIN_LEASE_MS,
+      MAX_LEASE_MS,
+    )
     this.#maxDeaths = wholeNumber(config.maxDeaths ?? 10, 'maxDeaths', 1, 1_000_000)
     this.#log = config.log ?? consoleLog
   }
@@ -277,27 +287,32 @@ export class RedisQueueAdapter implements QueueAdapter {
 
   async #shutDown(ms: number): Promise<void> {
     const workers = [...this.#workers.values()].filter((worker) => worker !== null)
-    const drained = Promise.all(workers.map((worker) => worker.close()))
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms)
-    })
-    await Promise.race([drained, late]).catch(() => {})
-    clearTimeout(timer)
+    await atMost(ms, Promise.all(workers.map((worker) => worker.close())))
     this.#abort.abort(new QueueClosedError())
     for (const id of [...this.#waiters.keys()]) this.#wake(id)
     const rest = [
       ...this.#events.values(),
       ...[...this.#lanes.values()].map(async (lane) => (await lane).queue),
     ]
-    await Promise.allSettled([
+    const goodbyes = [
       ...workers.map((worker) => worker.close(true)),
       ...rest.map(async (item) => await (await item).close()),
-    ])
+    ]
+    await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
     this.#driver.close()
   }
 
   #refuseIfClosed(): void {
     if (this.#closing !== null) throw new QueueClosedError()
   }
+}
+
+/** Waits for something, but no longer than that; not for whether it went well. */
+async function atMost(ms: number, done: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([done, late]).catch(() => {})
+  clearTimeout(timer)
 }
