@@ -42,8 +42,13 @@ describe.each(await sharedDatabases())('W14: a Pikku workflow on %s', (_, url) =
       // What was done was not done again; the step in which it died was.
       expect(steps(world)).toEqual([...done, dieAt, ...inOrder.slice(done.length)])
       // The child run was found again, not started a second time.
-      const { runs } = await world.openStore().listRuns({ workflow: 'pikku:run', limit: 10 })
-      expect(runs.map(({ status }) => status)).toEqual(['completed', 'completed'])
+      // A run's record ends a moment after the run, when its lock is let go.
+      const store = world.openStore()
+      const statuses = async () => {
+        const { runs } = await store.listRuns({ workflow: 'pikku:run', limit: 10 })
+        return runs.map(({ status }) => status)
+      }
+      await expect.poll(statuses, { timeout: 20_000 }).toEqual(['completed', 'completed'])
     },
   )
 
