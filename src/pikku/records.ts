@@ -111,8 +111,9 @@ export class Records {
   }
 }
 
-/** An error as Pikku keeps it. */
-export function serializedError(error: Error): SerializedError {
+/** An error as Pikku keeps it; also what was thrown and is none. */
+export function serializedError(thrown: unknown): SerializedError {
+  const error = thrown instanceof Error ? thrown : new Error(textOf(thrown))
   const { name, message, stack } = error
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
   return {
@@ -122,5 +123,13 @@ export function serializedError(error: Error): SerializedError {
     ...(code !== undefined && { code }),
     // A deliberate error: Pikku logs its message only.
     expected: error instanceof PikkuError || ('expected' in error && error.expected === true),
+  }
+}
+
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return `a thrown ${typeof thrown} without a text`
   }
 }
